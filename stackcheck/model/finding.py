@@ -1,0 +1,159 @@
+"""Findings and the report of a check (`stackcheck.report/1`)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcheck.model.inventory import Inventory
+from stackcheck.model.inventory_json import inventory_to_json
+
+SCHEMA = "stackcheck.report/1"
+
+
+class Severity(enum.StrEnum):
+    """How much a finding matters; worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Severity).index(self)
+
+
+class Kind(enum.StrEnum):
+    """The kinds of finding."""
+
+    ARCH_NOT_COMPILED = "arch-not-compiled"
+    DRIVER_TOO_OLD = "driver-too-old"
+    ABI_MISMATCH = "abi-mismatch"
+    LIBRARY_SHADOWING = "library-shadowing"
+    VERSION_CONFLICT = "version-conflict"
+    JIT_FALLBACK = "jit-fallback"
+    SILENT_SLOWDOWN = "silent-slowdown"
+    TOOLCHAIN_TOO_OLD = "toolchain-too-old"
+    FABRIC = "fabric"
+    CONTAINER_HOST = "container-host"
+    CONFIG = "config"
+    HARDWARE_HEALTH = "hardware-health"
+    UNKNOWN_RELEASE = "unknown-release"
+
+
+class Grade(enum.StrEnum):
+    """What a pairing is worth, best first; `unknown` is computed from the absence of facts, never written down."""
+
+    SUPPORTED = "supported"
+    TESTED = "tested"
+    CAVEAT = "caveat"
+    DEGRADED = "degraded"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingEvidence:
+    """One observed value behind a finding."""
+
+    subject: str
+    value: str
+    method: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One change that removes a finding; `sets` maps subjects to a range, a value, or None for unset."""
+
+    text: str
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    proved: bool = False
+    """Applied to the inventory and checked again: the finding was gone and nothing worse had come."""
+    run: str = ""
+    """A command to paste, if one does it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a maintainer would say about this node."""
+
+    id: str
+    kind: Kind
+    severity: Severity
+    subjects: tuple[str, ...]
+    title: str
+    evidence: tuple[FindingEvidence, ...] = ()
+    why: str = ""
+    impact: str = ""
+    remedy: tuple[Remedy, ...] = ()
+    sources: tuple[str, ...] = ()
+    consequences: tuple[Finding, ...] = ()
+    """Findings that would not be there without this one."""
+    accepted: str = ""
+    """The reason given with --accept; an accepted finding does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a check says about one inventory, worst first."""
+
+    subject: str
+    inventory: Inventory
+    findings: tuple[Finding, ...]
+    accepted: tuple[Finding, ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(f.severity is severity for f in self.findings)
+
+
+def finding_to_json(finding: Finding) -> dict[str, Any]:
+    """Return the JSON object of one finding, with the contract's keys first."""
+    body: dict[str, Any] = {
+        "id": finding.id,
+        "kind": str(finding.kind),
+        "severity": str(finding.severity),
+        "subjects": list(finding.subjects),
+        "title": finding.title,
+        "evidence": [
+            {"subject": e.subject, "value": e.value, "method": e.method, "where": e.where}
+            for e in finding.evidence
+        ],
+        "why": finding.why,
+        "remedy": [_remedy_to_json(r) for r in finding.remedy],
+        "sources": list(finding.sources),
+    }
+    if finding.impact:
+        body["impact"] = finding.impact
+    if finding.consequences:
+        body["consequences"] = [finding_to_json(c) for c in finding.consequences]
+    if finding.accepted:
+        body["accepted"] = finding.accepted
+    return body
+
+
+def _remedy_to_json(remedy: Remedy) -> dict[str, Any]:
+    body: dict[str, Any] = {"text": remedy.text, "set": dict(remedy.sets)}
+    if remedy.run:
+        body["run"] = remedy.run
+    if remedy.proved:
+        body["proved"] = True
+    return body
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """Return the JSON object of a report."""
+    body: dict[str, Any] = {
+        "schema": SCHEMA,
+        "subject": report.subject,
+        "inventory": inventory_to_json(report.inventory),
+        "findings": [finding_to_json(f) for f in report.findings],
+        "summary": {str(s): report.count(s) for s in Severity},
+    }
+    if report.accepted:
+        body["accepted"] = [finding_to_json(f) for f in report.accepted]
+    return body

@@ -1,0 +1,173 @@
+"""Inventory to and from the JSON of `stackcheck.inventory/1`.
+
+Source of the shape: docs/design of the command line's contract, matrices/schema/inventory.schema.json. A component may be a plain string for short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackcheck.model.errors import InputError
+from stackcheck.model.inventory import SCHEMA, Evidence, FactValue, Inventory, Note, Observation
+
+
+def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
+    """Return the JSON object of an inventory; texts are left out, empty parts are kept only where the shape fixes them."""
+    gpu = None
+    if inventory.gpu_model is not None or inventory.gpu_count is not None:
+        gpu = {"model": inventory.gpu_model, "count": inventory.gpu_count}
+    body: dict[str, Any] = {
+        "schema": SCHEMA,
+        "subject": inventory.subject,
+        "gpu": gpu,
+        "instance": inventory.instance,
+        "components": {
+            c: [_observation_to_json(o) for o in seen] for c, seen in sorted(inventory.components.items())
+        },
+        "environment": dict(sorted(inventory.environment.items())),
+        "facts": {n: list(v) if isinstance(v, tuple) else v for n, v in sorted(inventory.facts.items())},
+    }
+    if inventory.arch:
+        body["arch"] = inventory.arch
+    if inventory.image:
+        body["image"] = inventory.image
+    if inventory.evidence:
+        body["evidence"] = {
+            subject: {k: v for k, v in (("method", e.method), ("where", e.where), ("raw", e.raw)) if v}
+            for subject, e in sorted(inventory.evidence.items())
+        }
+    if inventory.notes:
+        body["notes"] = [{"source": n.source, "text": n.text} for n in inventory.notes]
+    return body
+
+
+def _observation_to_json(seen: Observation) -> dict[str, Any]:
+    entry: dict[str, Any] = {"version": seen.version}
+    pairs = (
+        ("scope", seen.scope),
+        ("path", seen.path),
+        ("method", seen.evidence.method),
+        ("where", seen.evidence.where),
+        ("raw", seen.evidence.raw),
+    )
+    entry.update({k: v for k, v in pairs if v})
+    if seen.loaded is not None:
+        entry["loaded"] = seen.loaded
+    if seen.attributes:
+        entry["attributes"] = dict(seen.attributes)
+    return entry
+
+
+def inventory_from_json(body: Any, *, where: str) -> Inventory:
+    """Return the inventory of a JSON object; `where` names the file in messages and evidence.
+
+    Unknown keys are ignored: a newer writer may say more than an older reader knows.
+
+    Raises:
+        InputError: it is not an inventory, or a part of it has the wrong shape.
+    """
+    if not isinstance(body, dict):
+        raise InputError(
+            "an inventory is a JSON object", where=where, fix="see `stackcheck probe --inventory`"
+        )
+    schema = body.get("schema", SCHEMA)
+    if not isinstance(schema, str) or schema.partition("/")[0] != SCHEMA.partition("/")[0]:
+        raise InputError(f"schema {str(schema)[:60]!r} is not {SCHEMA}", where=where, fix="give an inventory")
+    if schema != SCHEMA:
+        raise InputError(
+            f"schema {schema[:60]!r} is newer than {SCHEMA}", where=where, fix="update stackcheck"
+        )
+    gpu = body.get("gpu")
+    if isinstance(gpu, str):
+        gpu = {"model": gpu}
+    gpu = _table(gpu, "/gpu", where)
+    count = gpu.get("count")
+    return Inventory(
+        subject=_text(body.get("subject")) or where,
+        gpu_model=_text(gpu.get("model")),
+        gpu_count=count if isinstance(count, int) and not isinstance(count, bool) else None,
+        instance=_text(body.get("instance")),
+        arch=_text(body.get("arch")),
+        image=_text(body.get("image")),
+        components={
+            str(name): _observations(entry, f"/components/{name}", where)
+            for name, entry in _table(body.get("components"), "/components", where).items()
+        },
+        environment={
+            str(k): "" if v is None else str(v)
+            for k, v in _table(body.get("environment"), "/environment", where).items()
+        },
+        facts={str(k): _fact(v) for k, v in _table(body.get("facts"), "/facts", where).items()},
+        evidence={
+            str(k): _evidence(v, where) for k, v in _table(body.get("evidence"), "/evidence", where).items()
+        },
+        notes=tuple(
+            Note(str(n.get("source", n.get("probe", ""))), str(n.get("text", "")))
+            for n in body.get("notes") or ()
+            if isinstance(n, dict)
+        ),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+
+def _table(value: Any, pointer: str, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(f"{pointer} is not an object", where=where, fix="see `stackcheck probe --inventory`")
+    return value
+
+
+def _observations(entry: Any, pointer: str, where: str) -> tuple[Observation, ...]:
+    if entry is None:
+        return ()
+    if isinstance(entry, str | int | float) and not isinstance(entry, bool):
+        entry = [{"version": str(entry)}]
+    elif isinstance(entry, dict):
+        entry = [entry]
+    if not isinstance(entry, list):
+        raise InputError(
+            f"{pointer} is neither a version nor a list", where=where, fix='write for example "2.27.3"'
+        )
+    return tuple(_observation(item, f"{pointer}/{i}", where) for i, item in enumerate(entry))
+
+
+def _observation(item: Any, pointer: str, where: str) -> Observation:
+    if isinstance(item, str):
+        item = {"version": item}
+    if not isinstance(item, dict) or not isinstance(item.get("version", ""), str):
+        raise InputError(
+            f"{pointer} has no version text", where=where, fix='write for example {"version": "2.27.3"}'
+        )
+    loaded = item.get("loaded")
+    attributes = item.get("attributes")
+    return Observation(
+        version=item.get("version", ""),
+        scope=_text(item.get("scope")) or "",
+        path=_text(item.get("path")) or "",
+        loaded=loaded if isinstance(loaded, bool) else None,
+        evidence=Evidence(
+            _text(item.get("method")) or "inventory",
+            _text(item.get("where")) or f"{where}#{pointer}",
+            _text(item.get("raw")) or "",
+        ),
+        attributes=dict(attributes) if isinstance(attributes, dict) else {},
+    )
+
+
+def _fact(value: Any) -> FactValue:
+    if isinstance(value, list):
+        return tuple(v if isinstance(v, str | int | float | bool) else str(v) for v in value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def _evidence(value: Any, where: str) -> Evidence:
+    if not isinstance(value, dict):
+        return Evidence("inventory", where, str(value))
+    return Evidence(*(_text(value.get(k)) or "" for k in ("method", "where", "raw")))

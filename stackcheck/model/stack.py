@@ -1,0 +1,123 @@
+"""The answer of resolve: a stack, or a conflict with alternatives (`stackcheck.stack/1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcheck.model.finding import Grade
+
+SCHEMA = "stackcheck.stack/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the stack is for."""
+
+    gpu: str
+    instance: str | None = None
+    arch: str = "x86_64"
+    gpu_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A newer release that was not taken, and the facts that exclude it."""
+
+    version: str
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """One component of a stack: its version, why this one, and why no newer one."""
+
+    component: str
+    version: str
+    scope: str
+    layer: str
+    name: str = ""
+    build: str = ""
+    accepts: str = ""
+    """The range of versions that would do as well, as far as the facts say."""
+    grade: Grade = Grade.UNKNOWN
+    origin: str = ""
+    """`image` if it comes inside the image, `install` if it is added, `host` for the node itself."""
+    purl: str = ""
+    why: tuple[str, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+    caveats: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackImage:
+    """The container image chosen; `reference` is empty if no source says that the tag exists."""
+
+    reference: str
+    family: str
+    grade: Grade
+    tag: str = ""
+    repository: str = ""
+    digest: str = ""
+    verified: bool = False
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    os: str = ""
+    date: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackConflict:
+    """Why there is no stack: a minimal set of requirements and facts, told as a chain."""
+
+    requirements: tuple[str, ...]
+    facts: tuple[str, ...]
+    chain: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One requirement to relax, and to what."""
+
+    requirement: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A proved way out of a conflict: change these, and this is the result."""
+
+    change: tuple[Change, ...]
+    result: Mapping[str, str]
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """A solved stack or a conflict; never both."""
+
+    target: Target
+    image: StackImage | None = None
+    pins: tuple[Pin, ...] = ()
+    conflict: StackConflict | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables the target needs set."""
+    notes: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    policy: str = "newest"
+    data_version: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether there is a stack."""
+        return self.conflict is None
+
+    def pin(self, component: str) -> Pin | None:
+        """Return the pin of a component, if the stack has one."""
+        return next((p for p in self.pins if p.component == component), None)
