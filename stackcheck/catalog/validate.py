@@ -1,0 +1,86 @@
+"""Matrix files against their JSON Schemas, with file and JSON pointer of every fault.
+
+jsonschema is imported here alone: only a user's own directory and the lint need it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from stackcheck.catalog.files import read_json
+from stackcheck.model.errors import MatrixError
+
+SCHEMA_OF_FOLDER = {
+    "components": "component",
+    "gpus": "gpu",
+    "instances": "instance",
+    "images": "image",
+    "rules": "rules",
+    "advisories": "advisory",
+    "signatures": "signatures",
+}
+"""Folder of the matrices -> name of its schema."""
+_MOST_FAULTS = 20
+
+
+def schema_for(name: str) -> str | None:
+    """Return the schema's name for a file named relative to the root, or None for a file of another kind."""
+    folder, slash, rest = name.partition("/")
+    if not slash:
+        return {"policy.json": "policy"}.get(name)
+    if name == "images/families.json":
+        return "families"
+    return SCHEMA_OF_FOLDER.get(folder) if rest.endswith(".json") else None
+
+
+def matrix_files(root: str) -> tuple[str, ...]:
+    """Return the names of all matrix files below `root`, relative and sorted."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if f != "schema" and not f.startswith("."))
+        for name in sorted(files):
+            relative = os.path.relpath(os.path.join(folder, name), root)  # noqa: PTH118
+            if schema_for(relative) is not None:
+                found.append(relative)
+    return tuple(found)
+
+
+def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return (JSON pointer, message) of each way in which `body` breaks `schema`, at most 20."""
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(schema)
+    found: list[tuple[str, str]] = []
+    for fault in validator.iter_errors(body):
+        pointer = (
+            "".join(f"/{str(p).replace('~', '~0').replace('/', '~1')}" for p in fault.absolute_path) or "/"
+        )
+        found.append((pointer, fault.message[:200]))
+        if len(found) >= _MOST_FAULTS:
+            break
+    return tuple(sorted(found))
+
+
+def validate_directory(root: str, *, schemas: str) -> None:
+    """Check every matrix file below `root`.
+
+    Raises:
+        MatrixError: for the first file with faults; the message names all of that file's.
+    """
+    loaded: dict[str, dict[str, Any]] = {}
+    for name in matrix_files(root):
+        kind = schema_for(name)
+        path = os.path.join(root, name)  # noqa: PTH118
+        body = read_json(path)
+        if kind is None:
+            continue
+        if kind not in loaded:
+            with open(os.path.join(schemas, f"{kind}.schema.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+                loaded[kind] = json.load(file)
+        faults = faults_of(body, loaded[kind])
+        if faults:
+            told = "; ".join(f"{pointer}: {message}" for pointer, message in faults[:3])
+            more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
+            raise MatrixError(told + more, where=f"{path}#{faults[0][0]}", fix="see docs/data-model.md")

@@ -1,0 +1,183 @@
+"""Rules as values: conditions over subjects, the closed set of relations, remedies. The language: docs/rules.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackcheck.model.finding import Grade, Kind, Severity
+from stackcheck.model.release import Source
+
+PREFIXES = ("env", "fact", "log", "limit", "module", "service", "device", "file")
+"""Subjects that are observations of a node, not things with releases."""
+
+
+@dataclass(frozen=True, slots=True)
+class InRange:
+    """A version (or capability) lies in a range; on a string subject: equals the text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """Present or absent (components, gpu, env, log), or equal to this boolean or number."""
+
+    value: bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of these texts; on a set-valued attribute: shares one."""
+
+    texts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A regular expression is found in the text."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A number within bounds; `minimum` and `maximum` included, `above` and `below` not."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotTest:
+    """Known, and the test is false."""
+
+    test: Test
+
+
+Test = InRange | Is | OneOf | Matches | Bounds | NotTest
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One subject and the test it must pass."""
+
+    subject: str
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between two subjects; `name` is one of the closed set in `stackcheck.catalog.relations`."""
+
+    name: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All parts hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one part holds."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part is false."""
+
+    part: Condition
+
+
+Condition = Term | Relation | AllOf | AnyOf | Not
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyTemplate:
+    """A remedy whose texts may name observed values in braces."""
+
+    text: str
+    sets: Mapping[str, Any]
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Fires when `when` is true, `unless` is not true and `require` is false (or missing)."""
+
+    id: str
+    kind: Kind
+    severity: Severity
+    grade: Grade
+    subjects: tuple[str, ...]
+    title: str
+    when: Condition
+    unless: Condition | None = None
+    require: Condition | None = None
+    why: str = ""
+    symptom: str = ""
+    impact: str = ""
+    remedies: tuple[RemedyTemplate, ...] = ()
+    cause_of: tuple[str, ...] = ()
+    solver: bool = True
+    sources: tuple[str, ...] = ()
+    source_table: Mapping[str, Source]
+    origin: str = ""
+    """File and JSON pointer of the rule, for messages."""
+
+    @property
+    def is_advisory(self) -> bool:
+        """Whether it is a known fault with a published id."""
+        return self.id.startswith("SC-")
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return those of when, unless and require that are there."""
+        return tuple(c for c in (self.when, self.unless, self.require) if c is not None)
+
+    def subject_names(self) -> frozenset[str]:
+        """Return every subject that a condition of this rule looks at."""
+        return frozenset(s for c in self.conditions() for s in subjects_of(c))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A line that a program prints; `anchors` are literal texts of which one must occur in it."""
+
+    id: str
+    pattern: str
+    anchors: tuple[str, ...]
+    formats: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+def subjects_of(condition: Condition) -> Iterator[str]:
+    """Yield every subject a condition looks at, in the order they are written."""
+    match condition:
+        case Term(subject, _):
+            yield subject
+        case Relation(_, left, right):
+            yield left
+            yield right
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from subjects_of(part)
+        case Not(part):
+            yield from subjects_of(part)
+
+
+def head_of(subject: str) -> str:
+    """Return what has to be looked up for a subject: `torch` of `torch.cuda`, `env:X` of itself, `log:ID` of `log:ID.group`."""
+    prefix, colon, rest = subject.partition(":")
+    if colon and prefix in PREFIXES:
+        return f"log:{rest.partition('.')[0]}" if prefix == "log" else subject
+    return subject.partition(".")[0]
