@@ -1,0 +1,156 @@
+"""The candidates of a component: its releases and builds, what images hold, absent, and what an image does not state.
+
+A candidate is what one bit of a mask stands for. The order of candidates is the order of preference.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.evaluate import Missing
+from stackcheck.catalog.identify import local_attributes, match_build, match_release
+from stackcheck.model.release import Build, Component, Image, Release, Requirement
+from stackcheck.model.version import Version
+
+
+class Origin(enum.StrEnum):
+    """Where a candidate would come from."""
+
+    ABSENT = "absent"
+    RELEASE = "release"
+    IMAGE = "image"
+    UNSTATED = "unstated"
+    """In an image that does not say whether or in which version it holds the component."""
+    ASKED = "asked"
+    """A version that the catalog does not know; takes part by range."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One possible value of one component."""
+
+    component: str
+    origin: Origin
+    version: Version | None = None
+    release: Release | None = None
+    build: Build | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    requires: tuple[Requirement, ...] | None = None
+    """None if unknown."""
+
+    @property
+    def text(self) -> str:
+        """The version as people write it, with the build as local label: `2.11.0+cu130`."""
+        if self.version is None:
+            return str(self.origin)
+        if self.build is None or self.version.local or not self.build.label.startswith(("cu", "cpu")):
+            return self.version.text
+        return f"{self.version.text}+{self.build.label}"
+
+    def value(self, attribute: str) -> Any:
+        """Return the version for an empty attribute, else the attribute's value, or a `Missing`."""
+        if self.origin is Origin.ABSENT:
+            return Missing.ABSENT
+        if self.origin is Origin.UNSTATED or self.version is None:
+            return Missing.UNKNOWN
+        if not attribute:
+            return self.version
+        if attribute == "copies":
+            return 1
+        if attribute == "local":
+            return self.version.local or (self.build.label if self.build else "")
+        return self.attributes.get(attribute, Missing.UNKNOWN)
+
+
+def absent(component: str) -> Candidate:
+    """Return the candidate that stands for not being there."""
+    return Candidate(component, Origin.ABSENT)
+
+
+def unstated(component: str) -> Candidate:
+    """Return the candidate that stands for whatever the image holds."""
+    return Candidate(component, Origin.UNSTATED)
+
+
+def asked(component: Component, text: str) -> Candidate:
+    """Return a candidate for a version that no matrix knows.
+
+    Raises:
+        ValueError: the text is no version of the component's scheme.
+    """
+    version = Version(text, component.scheme)
+    return Candidate(component.id, Origin.ASKED, version, attributes=local_attributes(component, version))
+
+
+def released(component: Component, arch: str) -> list[Candidate]:
+    """Return a candidate per release and build that exists for `arch`, newest first, the default build first."""
+    found: list[Candidate] = []
+    for release in reversed(component.releases):
+        builds = [b for b in release.builds if b.exists is not None and (not b.arch or arch in b.arch)]
+        if release.builds and not builds:
+            continue
+        if not release.builds:
+            found.append(_candidate(component, Origin.RELEASE, release.version, release, None))
+        found += [
+            _candidate(component, Origin.RELEASE, release.version, release, build)
+            for build in sorted(builds, key=lambda b: not b.default)
+        ]
+    return found
+
+
+def _candidate(
+    component: Component, origin: Origin, version: Version, release: Release | None, build: Build | None
+) -> Candidate:
+    attributes: dict[str, Any] = {}
+    requires: tuple[Requirement, ...] | None = None
+    if release is not None:
+        attributes.update(release.attributes)
+        requires = release.requires
+    if build is not None:
+        attributes.update(build.attributes)
+        requires = build.requires if requires is None and build.requires else _joined(requires, build.requires)
+    attributes.update(local_attributes(component, version))
+    return Candidate(component.id, origin, version, release, build, attributes, requires)
+
+
+def _joined(
+    base: tuple[Requirement, ...] | None, more: tuple[Requirement, ...]
+) -> tuple[Requirement, ...] | None:
+    """A build's requirement on a component replaces the release's on the same one."""
+    if base is None:
+        return None
+    overridden = {r.component for r in more}
+    return tuple(r for r in base if r.component not in overridden or r.extra) + more
+
+
+def shipped(catalog: Catalog, component: Component, image: Image, arch: str) -> Candidate | None:
+    """Return the candidate for what `image` says it holds of a component; None if it does not say or says nonsense."""
+    text = image.os if component.id == "os" else image.contents.get(component.id)
+    if not text:
+        return None
+    try:
+        version = Version(text, component.scheme)
+    except ValueError:
+        return None
+    release = match_release(component, version)
+    build = match_build(release, version, arch, image.contents.get("cuda")) if release else None
+    candidate = _candidate(component, Origin.IMAGE, version, release, build)
+    targets = image.attributes.get("targets")
+    if targets and component.id == "torch" and "targets" not in candidate.attributes:
+        attributes = {**candidate.attributes, "targets": targets}
+        return Candidate(component.id, Origin.IMAGE, version, release, build, attributes, candidate.requires)
+    return candidate
+
+
+def same_shipment(one: Candidate, other: Candidate) -> bool:
+    """Whether two image candidates are the same thing: same version and same build."""
+    return one.version == other.version and one.build is other.build
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates by falling version; ties keep their order."""
+    return sorted(candidates, key=lambda c: c.version.key if c.version else (), reverse=True)

@@ -1,0 +1,210 @@
+"""Conditions over single choices as masks: when can a rule fire?
+
+`Literals` turns a condition into a disjunction of cases. A case says for each variable in which candidates (a mask) the
+condition has the truth that is wanted, plus relations between two variables that are left to pairwise comparison. The
+evaluator of `stackcheck.catalog.evaluate` decides about each candidate, so what the solver forbids is what `check` reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackcheck.catalog.evaluate import Missing, Truth, passes
+from stackcheck.catalog.relations import RELATIONS
+from stackcheck.model.errors import InternalError
+from stackcheck.model.rule import AllOf, AnyOf, Condition, Not, Relation, Rule, Term, Test, head_of
+from stackcheck.solver.candidates import Candidate
+
+Wanted = frozenset[Truth]
+
+TRUE: Wanted = frozenset({True})
+FALSE: Wanted = frozenset({False})
+NOT_TRUE: Wanted = frozenset({False, None})
+NOT_FALSE: Wanted = frozenset({True, None})
+_MOST_CASES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Masks by component, and relations (with the truths wanted of them), that together make the condition come out as wanted."""
+
+    masks: Mapping[str, int]
+    relations: tuple[tuple[Relation, Wanted], ...] = ()
+
+
+EVERYWHERE = Case({})
+
+
+class Literals:
+    """Masks of terms over the domains of one problem; constants are what the target fixes (gpu, instance, arch)."""
+
+    def __init__(self, domains: Mapping[str, Sequence[Candidate]], constants: Mapping[str, Any]) -> None:
+        """Know the candidates of each component and the value of each constant subject."""
+        self.domains = domains
+        self.constants = constants
+        self._masks: dict[tuple[str, Test], tuple[int, int, int]] = {}
+        self._groups: dict[str, tuple[tuple[Any, int], ...]] = {}
+
+    def firing(self, rule: Rule) -> list[Case]:
+        """Return the cases in which a rule fires."""
+        cases = self.cases(rule.when, TRUE)
+        if rule.unless is not None and cases:
+            cases = _product(cases, self.cases(rule.unless, NOT_TRUE))
+        if rule.require is not None and cases:
+            cases = _product(cases, self.cases(rule.require, FALSE))
+        return cases
+
+    def cases(self, condition: Condition, wanted: Wanted) -> list[Case]:
+        """Return the cases in which a condition has one of the wanted truths; none of them means never."""
+        match condition:
+            case Term(subject, test):
+                return self._term(subject, test, wanted)
+            case Relation():
+                return self._relation(condition, wanted)
+            case Not(part):
+                return self.cases(part, frozenset(None if t is None else not t for t in wanted))
+            case AllOf(parts):
+                return self._conjunction(parts, wanted)
+            case AnyOf(parts):
+                return self._disjunction(parts, wanted)
+
+    def _conjunction(self, parts: tuple[Condition, ...], wanted: Wanted) -> list[Case]:
+        if wanted in (TRUE, NOT_FALSE):  # all parts must be so
+            result = [EVERYWHERE]
+            for part in parts:
+                result = _product(result, self.cases(part, wanted))
+                if not result:
+                    break
+            return result
+        return [c for part in parts for c in self.cases(part, wanted)]  # false or not true: one part suffices
+
+    def _disjunction(self, parts: tuple[Condition, ...], wanted: Wanted) -> list[Case]:
+        if wanted in (FALSE, NOT_TRUE):
+            result = [EVERYWHERE]
+            for part in parts:
+                result = _product(result, self.cases(part, wanted))
+                if not result:
+                    break
+            return result
+        return [c for part in parts for c in self.cases(part, wanted)]
+
+    def _term(self, subject: str, test: Test, wanted: Wanted) -> list[Case]:
+        head = head_of(subject)
+        if head not in self.domains:
+            return [EVERYWHERE] if passes(test, self.constant(subject)) in wanted else []
+        true, false, unknown = self._term_masks(subject, test)
+        mask = (true if True in wanted else 0) | (false if False in wanted else 0) | (unknown if None in wanted else 0)
+        return [Case({head: mask})] if mask else []
+
+    def _term_masks(self, subject: str, test: Test) -> tuple[int, int, int]:
+        key = (subject, test)
+        known = self._masks.get(key)
+        if known is None:
+            true = false = unknown = 0
+            for value, mask in self.groups(subject):
+                result = passes(test, value)
+                if result:
+                    true |= mask
+                elif result is None:
+                    unknown |= mask
+                else:
+                    false |= mask
+            known = self._masks[key] = (true, false, unknown)
+        return known
+
+    def constant(self, subject: str) -> Any:
+        """Return what a subject means that is no choice here: a fixed value, or unknown."""
+        return self.constants.get(subject, Missing.UNKNOWN)
+
+    def groups(self, subject: str) -> tuple[tuple[Any, int], ...]:
+        """Return the distinct values of a subject over its component's candidates, each with its mask."""
+        known = self._groups.get(subject)
+        if known is None:
+            head, _, attribute = subject.partition(".")
+            masks: dict[Any, int] = {}
+            for bit, candidate in enumerate(self.domains[head]):
+                value = candidate.value(attribute)
+                masks[value] = masks.get(value, 0) | 1 << bit
+            known = self._groups[subject] = tuple(masks.items())
+        return known
+
+    def _relation(self, relation: Relation, wanted: Wanted) -> list[Case]:
+        left, right = head_of(relation.left), head_of(relation.right)
+        if left in self.domains and right in self.domains:
+            if left == right:
+                return self._same_component(relation, left, wanted)
+            return [Case({}, ((relation, wanted),))]
+        if left not in self.domains and right not in self.domains:
+            held = _holds(relation, self.constant(relation.left), self.constant(relation.right))
+            return [EVERYWHERE] if held in wanted else []
+        mask = 0
+        if left in self.domains:
+            fixed = self.constant(relation.right)
+            for value, bits in self.groups(relation.left):
+                mask |= bits if _holds(relation, value, fixed) in wanted else 0
+            return [Case({left: mask})] if mask else []
+        fixed = self.constant(relation.left)
+        for value, bits in self.groups(relation.right):
+            mask |= bits if _holds(relation, fixed, value) in wanted else 0
+        return [Case({right: mask})] if mask else []
+
+    def _same_component(self, relation: Relation, head: str, wanted: Wanted) -> list[Case]:
+        mask = 0
+        for bit, candidate in enumerate(self.domains[head]):
+            values = [candidate.value(s.partition(".")[2]) for s in (relation.left, relation.right)]
+            mask |= 1 << bit if _holds(relation, *values) in wanted else 0
+        return [Case({head: mask})] if mask else []
+
+    def forbidden(self, case: Case) -> list[Mapping[str, int]]:
+        """Return the mask sets of a case with its relations worked out by comparing every pair of values."""
+        rows: list[dict[str, int]] = [dict(case.masks)]
+        for relation, wanted in case.relations:
+            left, right = head_of(relation.left), head_of(relation.right)
+            pairs = self._pairs(relation, wanted)
+            joined: list[dict[str, int]] = []
+            for row in rows:
+                for left_mask, right_mask in pairs:
+                    merged = _meet(row, {left: left_mask, right: right_mask})
+                    if merged is not None:
+                        joined.append(merged)
+            rows = joined
+        return list(rows)
+
+    def _pairs(self, relation: Relation, wanted: Wanted) -> list[tuple[int, int]]:
+        by_right: dict[int, int] = {}
+        for left_value, left_mask in self.groups(relation.left):
+            right_mask = 0
+            for right_value, bits in self.groups(relation.right):
+                right_mask |= bits if _holds(relation, left_value, right_value) in wanted else 0
+            if right_mask:
+                by_right[right_mask] = by_right.get(right_mask, 0) | left_mask
+        return [(left, right) for right, left in by_right.items()]
+
+
+def _holds(relation: Relation, left: Any, right: Any) -> Truth:
+    if isinstance(left, Missing) or isinstance(right, Missing):
+        return None
+    return RELATIONS[relation.name](left, right)
+
+
+def _meet(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int] | None:
+    merged = dict(one)
+    for name, mask in other.items():
+        merged[name] = merged[name] & mask if name in merged else mask
+        if not merged[name]:
+            return None
+    return merged
+
+
+def _product(left: list[Case], right: list[Case]) -> list[Case]:
+    result: list[Case] = []
+    for a in left:
+        for b in right:
+            masks = _meet(a.masks, b.masks)
+            if masks is not None:
+                result.append(Case(masks, a.relations + b.relations))
+    if len(result) > _MOST_CASES:
+        raise InternalError(f"a rule falls into {len(result)} cases", fix="split the rule")
+    return result
