@@ -1,0 +1,124 @@
+"""``stackcheck-probe``: print the inventory of this node as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stackcheck-probe",
+        description="Print what is on this node (or in a directory) as inventory JSON. Writes nothing, needs no root.",
+        epilog="exit status: 0 done, 2 wrong usage or unreadable input, 3 fault of our own, 130 interrupted",
+    )
+    parser.add_argument(
+        "--root", default="/", metavar="DIR", help="look at an unpacked image or a captured node tree"
+    )
+    parser.add_argument(
+        "--pid", type=_pid, metavar="N", help="look from this process: its environment, files and maps"
+    )
+    parser.add_argument(
+        "--env-file", metavar="FILE", help="judge this environment (NAME=value lines) instead of ours"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PROBE", help="only these probes (comma list)"
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="PROBE", help="all but these probes (comma list)"
+    )
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="limit for the whole probe (default 20)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the probes and the programs they may start")
+    parser.add_argument(
+        "--capture", metavar="DIR", help="write the files that the probes read, redacted, to DIR"
+    )
+    return parser
+
+
+def _pid(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of seconds")
+    return value
+
+
+def _names(values: Sequence[str]) -> list[str]:
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _listing() -> str:
+    from stackcheck_probes.commands import COMMANDS
+    from stackcheck_probes.registry import PROBES
+
+    lines = [f"{probe.name:<18} {probe.title} (at most {probe.timeout:g} s)" for probe in PROBES]
+    lines += ["", "programs that may be started:"]
+    lines += [f"{' '.join(command.argv) or 'python':<18} {command.why}" for command in COMMANDS]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = _parser().parse_args(argv)
+    if arguments.list:
+        sys.stdout.write(_listing() + "\n")
+        return OK
+    from stackcheck_probes.interface import HostError
+    from stackcheck_probes.inventory import UnknownProbeError, collect
+
+    try:
+        if arguments.capture:
+            from stackcheck_probes.capturing import capture
+
+            count = capture(arguments.root, arguments.capture)
+            sys.stderr.write(f"{count} files written to {arguments.capture}\n")
+            return OK
+        result = collect(
+            root=arguments.root,
+            only=_names(arguments.only),
+            skip=_names(arguments.skip),
+            timeout=arguments.timeout,
+            pid=arguments.pid,
+            env_file=arguments.env_file,
+        )
+    except (UnknownProbeError, HostError) as error:
+        sys.stderr.write(f"stackcheck-probe: {error}\n")
+        return USAGE
+    json.dump(result, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+    return OK
+
+
+def entry() -> int:
+    """Run as a console script: no traceback for an interrupt or a closed pipe; probes left hanging do not hold us up."""
+    status = FAULT
+    try:
+        status = main()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = OK
+    except Exception as error:  # noqa: BLE001  whatever it was, it is our fault and must not look like a finding
+        sys.stderr.write(f"stackcheck-probe: internal fault: {type(error).__name__}: {error}\n")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(entry())

@@ -1,0 +1,143 @@
+"""What is installed in a site directory, from dist-info, egg-info and conda-meta alone; nothing is imported.
+
+Format: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stackcheck_probes.host import FileSystem
+from stackcheck_probes.interface import HostError
+
+HEAD = 4096
+METADATA_LIMIT = 1 << 20
+RECORD_LIMIT = 32 << 20
+SITE_LIMIT = 400_000
+_HEADER = re.compile(r"^(Name|Version): *(.+?) *$", re.MULTILINE)
+_CONDA = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An installed distribution: name as its maker spells it, version, its metadata directory and site directory."""
+
+    name: str
+    version: str
+    path: str
+    site: str
+
+    @property
+    def key(self) -> str:
+        """Return the normalised name (PEP 503)."""
+        return re.sub(r"[-_.]+", "-", self.name).lower()
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A line of RECORD: absolute path, digest (``sha256=...`` or empty), size in bytes or None."""
+
+    path: str
+    digest: str
+    size: int | None
+
+
+def distributions(files: FileSystem, site: str) -> list[Distribution]:
+    """Return what is installed in one site directory; metadata that cannot be read is left out."""
+    result: list[Distribution] = []
+    for name in _names(files, site):
+        if name.endswith(".dist-info"):
+            found = _head(files, site, name, "METADATA") or _by_name(site, name)
+        elif name.endswith(".egg-info"):
+            found = _head(files, site, name, "PKG-INFO") or _head(files, site, name, "")
+        else:
+            continue
+        if found:
+            result.append(found)
+    return result
+
+
+def conda_packages(files: FileSystem, prefix: str) -> list[Distribution]:
+    """Return what conda installed below a prefix, by the names of its records (name-version-build.json)."""
+    directory = posixpath.join(prefix, "conda-meta")
+    result = []
+    for name in _names(files, directory):
+        match = _CONDA.match(name)
+        if match:
+            result.append(
+                Distribution(match["name"], match["version"], posixpath.join(directory, name), directory)
+            )
+    return result
+
+
+def _names(files: FileSystem, path: str) -> list[str]:
+    try:
+        return files.names(path, SITE_LIMIT)
+    except HostError:
+        return []
+
+
+def _head(files: FileSystem, site: str, name: str, inner: str) -> Distribution | None:
+    directory = posixpath.join(site, name)
+    try:
+        text = files.read(posixpath.join(directory, inner) if inner else directory, HEAD).decode(
+            "utf-8", "replace"
+        )
+    except HostError:
+        return None
+    fields = dict(_HEADER.findall(text.split("\n\n", 1)[0]))
+    if "Name" not in fields or "Version" not in fields:
+        return None
+    return Distribution(fields["Name"], fields["Version"], directory, site)
+
+
+def _by_name(site: str, name: str) -> Distribution | None:
+    project, dash, version = name[: -len(".dist-info")].partition("-")
+    return Distribution(project, version, posixpath.join(site, name), site) if dash and version else None
+
+
+def record(files: FileSystem, distribution: Distribution) -> Iterator[RecordedFile]:
+    """Yield the files that the distribution says it installed; nothing if it keeps no RECORD."""
+    try:
+        text = files.read(posixpath.join(distribution.path, "RECORD"), RECORD_LIMIT).decode(
+            "utf-8", "replace"
+        )
+    except HostError:
+        return
+    for line in text.splitlines():
+        path, digest, size = _fields(line)
+        if path and not path.startswith("/"):
+            absolute = posixpath.join(distribution.site, path)
+            if "../" in path:
+                absolute = posixpath.normpath(absolute)
+            yield RecordedFile(absolute, digest, int(size) if size.isdigit() else None)
+
+
+def _fields(line: str) -> tuple[str, str, str]:
+    """Split a line of RECORD; only a path may be quoted, as only it may hold a comma."""
+    if line.startswith('"'):
+        path, _quote, rest = line[1:].partition('",')
+        path = path.replace('""', '"')
+    else:
+        path, _comma, rest = line.partition(",")
+    digest, _comma, size = rest.partition(",")
+    return path, digest, size
+
+
+def requirements(files: FileSystem, distribution: Distribution) -> dict[str, str]:
+    """Return the exact pins among its requirements: normalised name -> version (``nvidia-nccl-cu13`` -> ``2.28.9``)."""
+    try:
+        text = files.read(posixpath.join(distribution.path, "METADATA"), METADATA_LIMIT).decode(
+            "utf-8", "replace"
+        )
+    except HostError:
+        return {}
+    pins: dict[str, str] = {}
+    for match in re.finditer(
+        r"^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^,;() ]+)", text, re.MULTILINE
+    ):
+        pins[re.sub(r"[-_.]+", "-", match[1]).lower()] = match[2]
+    return pins

@@ -1,0 +1,114 @@
+"""Which GPUs a binary holds code for, from the headers of its fat binaries; no image is unpacked.
+
+Format (measured against NVIDIA's ``cuobjdump``; see docs/probes.md): sections ``.nv_fatbin`` (linked) and ``__nv_relfatbin``
+(relocatable device code) hold containers ``<IHHQ>`` (magic, version, header size, size of the entries), each a row of entries
+``<HHIQIIHHIIIQQQ>``: kind, attributes, header size, payload size, compressed size, options, minor, major, architecture,
+name offset, name length, flags, reserved, uncompressed size. Flags and kind are never compressed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from stackcheck_probes.elf import Elf
+from stackcheck_probes.files import Mapped
+
+MAGIC = 0xBA55ED50
+MAGIC_BYTES = struct.pack("<I", MAGIC)
+SECTIONS = {".nv_fatbin": False, "__nv_relfatbin": True}
+KIND_PTX, KIND_ELF = 1, 2
+FLAG_COMPRESSED, FLAG_ARCH_SPECIFIC, FLAG_FAMILY = 0x2000 | 0x8000, 0x100000, 0x200000
+_CONTAINER = struct.Struct("<IHHQ")
+_ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
+MAX_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image in a fat binary: ``target`` is ``sm_90a`` (machine code) or ``compute_90`` (PTX)."""
+
+    target: str
+    relocatable: bool
+    compressed: bool
+
+
+@dataclass
+class Code:
+    """How many images a file holds per target: linked, and relocatable (``-rdc``, which cuobjdump lists with ``-all``)."""
+
+    linked: dict[str, int] = field(default_factory=dict)
+    relocatable: dict[str, int] = field(default_factory=dict)
+    compressed: int = 0
+
+    def add(self, image: Image) -> None:
+        """Count one image."""
+        counts = self.relocatable if image.relocatable else self.linked
+        counts[image.target] = counts.get(image.target, 0) + 1
+        self.compressed += image.compressed
+
+    @property
+    def images(self) -> int:
+        """Return the number of images."""
+        return sum(self.linked.values()) + sum(self.relocatable.values())
+
+    def main_targets(self) -> tuple[str, ...]:
+        """Return the targets that the body of the library is built for.
+
+        Single kernels are often compiled for more targets than the rest; they do not make a library run on a GPU.
+        A target counts if it has at least a tenth of the images of the most common one. Relocatable images count
+        only where nothing is linked.
+        """
+        counts = self.linked or self.relocatable
+        most = max(counts.values(), default=0)
+        return tuple(sorted((name for name, count in counts.items() if count * 10 >= most), key=target_key))
+
+
+def target_key(target: str) -> tuple[bool, int, str]:
+    """Sort key: machine code before PTX, then by number, then by suffix."""
+    kind, _, arch = target.partition("_")
+    digits = arch.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return kind != "sm", int(digits or 0), arch[len(digits) :]
+
+
+def scan(data: Mapped) -> Code:
+    """Return the code of an ELF object. Raises ``ElfError`` if it is none."""
+    code = Code()
+    for section in Elf(data).sections():
+        if section.name in SECTIONS and section.size:
+            for image in images(data, section.offset, section.size, SECTIONS[section.name]):
+                code.add(image)
+    return code
+
+
+def images(data: Mapped, start: int, size: int, relocatable: bool) -> Iterator[Image]:
+    """Yield the images of the containers in a range of bytes; what is no container is skipped over."""
+    end = start + size
+    position = start
+    left = MAX_ENTRIES
+    while position + _CONTAINER.size <= end and left > 0:
+        magic, version, header, length = _CONTAINER.unpack_from(data, position)
+        if magic != MAGIC or version != 1 or header < _CONTAINER.size or length > end - position - header:
+            position = data.find(MAGIC_BYTES, position + 1, end)
+            if position < 0:
+                return
+            continue
+        stop = position + header + length
+        entry = position + header
+        while entry + _ENTRY.size <= stop and left > 0:
+            left -= 1
+            fields = _ENTRY.unpack_from(data, entry)
+            kind, header_size, payload, number, flags = fields[0], fields[2], fields[3], fields[8], fields[11]
+            if header_size < _ENTRY.size or payload > stop - entry - header_size:
+                break
+            if kind in (KIND_PTX, KIND_ELF):
+                yield Image(_target(kind, number, flags), relocatable, bool(flags & FLAG_COMPRESSED))
+            entry += header_size + payload
+        position = stop
+        position += -(position - start) % 8
+
+
+def _target(kind: int, number: int, flags: int) -> str:
+    suffix = "a" if flags & FLAG_ARCH_SPECIFIC else "f" if flags & FLAG_FAMILY else ""
+    return f"{'compute' if kind == KIND_PTX else 'sm'}_{number}{suffix}"

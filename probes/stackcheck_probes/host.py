@@ -1,0 +1,143 @@
+"""The doors through which probes see a node: files, one process, the kernel's log, a closed list of commands.
+
+``live_host`` is this machine, or the file system and environment of one of its processes. ``tree_host`` is a directory:
+an unpacked image, or a captured or composed node tree (possibly an overlay on another one).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Protocol
+
+from stackcheck_probes import commands, files
+from stackcheck_probes.files import Mapped
+from stackcheck_probes.interface import HostError
+from stackcheck_probes.tree import TreeFiles, open_tree
+
+PROCESS_LIMIT = 16 << 20
+
+
+class FileSystem(Protocol):
+    """The files of a node, by absolute POSIX paths. Methods raise ``AbsentError`` or ``RefusedError``, and nothing else."""
+
+    def read(self, path: str, limit: int = files.TEXT_LIMIT) -> bytes:
+        """Return at most ``limit`` bytes of a regular file."""
+
+    def map(self, path: str) -> Mapped:
+        """Return the content of a file of any size, read only where it is looked at."""
+
+    def names(self, path: str, limit: int = files.LIST_LIMIT) -> list[str]:
+        """Return the names in a directory, sorted."""
+
+    def exists(self, path: str) -> bool:
+        """Tell whether anything is there: file, directory, device."""
+
+    def is_dir(self, path: str) -> bool:
+        """Tell whether a directory is there."""
+
+    def size(self, path: str) -> int:
+        """Return the size of a regular file in bytes."""
+
+    def real(self, path: str) -> str:
+        """Return the path with every symbolic link followed, still as a path of the node."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A node: where its files are, whose environment is asked about, and how its commands answer."""
+
+    files: FileSystem
+    environ: Mapping[str, str]
+    process: Callable[[str], bytes]
+    kernel_log: Callable[[], str]
+    run: Callable[[str, float], commands.Output]
+    live: bool = False
+    captured: bool = False
+    pid: int | None = None
+    environ_where: str = field(default="environment of the probe")
+
+
+def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) -> Host:
+    """Return this machine; with ``pid``, seen from that process (its root directory, environment, limits and maps).
+
+    ``environ`` replaces the environment; by default it is the process's own, and ours if that may not be read.
+    """
+    proc = f"/proc/{pid}" if pid else "/proc/self"
+    root = _other_root(pid) if pid else None
+    where = "environment of the probe"
+    if environ is None and pid:
+        where = f"{proc}/environ"
+        environ = _environ_of(proc)
+    chosen = dict(os.environ if environ is None else environ)
+    return Host(
+        files=open_tree(root) if root else files.DirectFiles(),
+        environ=chosen,
+        process=lambda name: files.read_file(f"{proc}/{name}", PROCESS_LIMIT),
+        kernel_log=lambda: commands.read_kmsg("/dev/kmsg"),
+        run=lambda name, timeout: commands.run(name, chosen, timeout),
+        live=True,
+        pid=pid,
+        environ_where=where,
+    )
+
+
+def tree_host(root: str, environ: Mapping[str, str] | None = None) -> Host:
+    """Return the node whose files lie below ``root``; commands are replayed from ``root/cmd/NAME``.
+
+    ``environ`` replaces the captured environment (``root/environ``); a plain image has none.
+    """
+    tree = open_tree(root)
+    where = "environ of the tree"
+    if environ is None:
+        environ = _captured_environ(tree)
+    return Host(
+        files=tree,
+        environ=dict(environ),
+        process=lambda name: tree.read(f"/proc/self/{name}", PROCESS_LIMIT),
+        kernel_log=lambda: tree.read("/cmd/kernel-log", PROCESS_LIMIT).decode("utf-8", "replace"),
+        run=lambda name, _timeout: commands.replay(name, tree.read),
+        captured=tree.captured,
+        environ_where=where,
+    )
+
+
+def parse_environ(raw: bytes) -> dict[str, str]:
+    """Return the variables of a NUL- or newline-separated block of NAME=value; what is no such line is left out."""
+    text = raw.decode("utf-8", "replace")
+    result: dict[str, str] = {}
+    for line in text.split("\0") if "\0" in text else text.splitlines():
+        name, equals, value = line.strip().partition("=")
+        name = name[len("export ") :].strip() if name.startswith("export ") else name
+        if not equals or not name.replace("_", "a").isalnum() or name[0].isdigit():
+            continue
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        result[name] = value
+    return result
+
+
+def _environ_of(proc: str) -> dict[str, str] | None:
+    try:
+        return parse_environ(files.read_file(f"{proc}/environ", PROCESS_LIMIT))
+    except HostError:
+        return None
+
+
+def _captured_environ(tree: TreeFiles) -> dict[str, str]:
+    try:
+        return parse_environ(tree.read("/environ", PROCESS_LIMIT))
+    except HostError:
+        return {}
+
+
+def _other_root(pid: int) -> str | None:
+    """Return where the files of that process are seen, or None if it sees the same ones as we do."""
+    try:
+        theirs, ours = Path(f"/proc/{pid}/ns/mnt").readlink(), Path("/proc/self/ns/mnt").readlink()
+        root = Path(f"/proc/{pid}/root").readlink()
+    except OSError:
+        return None
+    return None if theirs == ours and str(root) == "/" else f"/proc/{pid}/root"

@@ -1,0 +1,110 @@
+"""All probes at once, each under its own time limit, and the inventory made of what they saw.
+
+The result has the shape ``stackcheck.inventory/1``; ``docs/probes.md`` describes its keys.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stackcheck_probes import files
+from stackcheck_probes.host import Host, live_host, parse_environ, tree_host
+from stackcheck_probes.interface import HostError, Probe
+from stackcheck_probes.look import Look
+from stackcheck_probes.observations import Observations
+from stackcheck_probes.registry import PROBES
+from stackcheck_probes.shared import Shared
+from stackcheck_probes.surroundings import is_container
+
+SCHEMA = "stackcheck.inventory/1"
+DEFAULT_TIMEOUT = 20.0
+ENV_FILE_LIMIT = 4 << 20
+_SORT_KEYS = {"packages": ("environment", "name", "path"), "code": ("path",), "environments": ("prefix",)}
+
+
+class UnknownProbeError(ValueError):
+    """A name given to ``only`` or ``skip`` is no probe; the message lists those there are."""
+
+
+def collect(
+    root: str = "/",
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    timeout: float | None = None,
+    pid: int | None = None,
+    env_file: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the inventory of a node as a JSON-ready dictionary.
+
+    ``root`` is ``/`` for this machine or a directory (captured tree, unpacked image); ``pid`` looks from that process;
+    ``env_file`` or ``environ`` give the environment to judge instead of our own; ``timeout`` bounds the whole, in seconds.
+    Raises ``UnknownProbeError`` for a wrong name and ``HostError`` for a root or file that cannot be read.
+    """
+    if env_file is not None:
+        environ = parse_environ(files.read_file(env_file, ENV_FILE_LIMIT))
+    host = live_host(environ, pid) if root == "/" else tree_host(root, environ)
+    return observe(host, choose(only, skip), timeout or DEFAULT_TIMEOUT)
+
+
+def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = PROBES) -> tuple[Probe, ...]:
+    """Return the probes asked for, in the order of the registry."""
+    wanted, unwanted = set(only), set(skip)
+    known = {probe.name for probe in probes}
+    wrong = sorted((wanted | unwanted) - known)
+    if wrong:
+        raise UnknownProbeError(f"no probe {', '.join(wrong)}; there are: {', '.join(sorted(known))}")
+    return tuple(
+        probe for probe in probes if probe.name not in unwanted and (not wanted or probe.name in wanted)
+    )
+
+
+def observe(host: Host, probes: Sequence[Probe], timeout: float) -> dict[str, Any]:
+    """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more."""
+    seen = Observations("container" if is_container(host) else "host")
+    shared = Shared()
+    end = time.monotonic() + timeout
+    running: list[tuple[Probe, threading.Thread, float]] = []
+    for probe in probes:
+        limit = min(probe.timeout, timeout)
+        look = Look(host, seen, probe.name, limit, shared)
+        thread = threading.Thread(
+            target=_guarded, args=(probe, look), name=f"probe-{probe.name}", daemon=True
+        )
+        thread.start()
+        running.append((probe, thread, min(time.monotonic() + limit, end)))
+    for probe, thread, deadline in running:
+        thread.join(max(0.0, deadline - time.monotonic()))
+        if thread.is_alive():
+            seen.note(
+                probe.name,
+                f"stopped after {min(probe.timeout, timeout):g} s; what it had seen by then is kept",
+            )
+    return _inventory(seen.close())
+
+
+def _guarded(probe: Probe, look: Look) -> None:
+    try:
+        probe.run(look)
+    except HostError as error:
+        look.note(f"{error.subject}: {error.reason}")
+    except Exception as error:  # noqa: BLE001  one probe's fault must not take the others' results away; it is told
+        look.note(f"failed: {type(error).__name__}: {error}")
+
+
+def _inventory(data: dict[str, Any]) -> dict[str, Any]:
+    subject = data.pop("subject", None) or "node"
+    result: dict[str, Any] = {"schema": SCHEMA, "subject": subject, **data}
+    for key in ("components", "facts", "environment", "evidence"):
+        result[key] = dict(sorted(result[key].items()))
+    for copies in result["components"].values():
+        copies.sort(
+            key=lambda copy: (not copy.get("loaded", False), str(copy.get("path")), str(copy.get("version")))
+        )
+    for key, fields in _SORT_KEYS.items():
+        result[key].sort(key=lambda entry, fields=fields: [str(entry.get(field)) for field in fields])
+    result["notes"].sort(key=lambda note: (note["probe"], note["text"]))
+    return result

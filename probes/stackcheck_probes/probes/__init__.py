@@ -1,0 +1,1 @@
+"""The probes, one subject per module; ``stackcheck_probes.registry`` lists them."""

@@ -1,0 +1,127 @@
+"""The NVIDIA driver: running kernel module and its flavour, the module on disk, user-space libcuda, firmware."""
+
+from __future__ import annotations
+
+import lzma
+import re
+import zlib
+
+from stackcheck_probes.interface import HostError
+from stackcheck_probes.look import Look
+
+VERSION_FILE = "/proc/driver/nvidia/version"
+_NVRM = re.compile(r"NVRM version:\s*(.*?)\s{2,}(\d+(?:\.\d+)+)")
+_NVRM_LOOSE = re.compile(r"NVRM version:.*?(\d{3,}\.\d+(?:\.\d+)?)")
+_MODULE_NAMES = ("nvidia.ko", "nvidia.ko.xz", "nvidia.ko.gz", "nvidia.ko.zst")
+_MODULE_PLACES = ("updates/dkms", "extra", "kernel/drivers/video", "updates", "kernel/nvidia-server", "weak-updates",
+                  "extra/nvidia", "kernel/drivers/video/nvidia", "kernel/drivers/misc")  # fmt: skip
+_MODULE_LIMIT = 256 << 20
+
+
+def kernel_module(look: Look) -> None:
+    """The running kernel module: version, open or proprietary; and the one on disk, which the next boot would load."""
+    look.looked_for("driver")
+    text = look.text(VERSION_FILE)
+    version, flavour, line = parse_version(text or "")
+    if version:
+        look.component("driver", version, VERSION_FILE, "procfs", scope="host", raw=line, loaded=True,
+                       attributes={"flavour": flavour})  # fmt: skip
+    running = look.text("/sys/module/nvidia/version")
+    if running and not version:
+        look.component("driver", running, "/sys/module/nvidia/version", "sysfs", scope="host", loaded=True,
+                       attributes={"flavour": _flavour_by_taint(look)})  # fmt: skip
+    _installed(look, version or running)
+    _parameters(look)
+
+
+def parse_version(text: str) -> tuple[str | None, str | None, str]:
+    """Return version, flavour (``open`` or ``proprietary``) and the line of /proc/driver/nvidia/version."""
+    line = next((line for line in text.splitlines() if line.startswith("NVRM version")), "")
+    match = _NVRM.search(line)
+    loose = _NVRM_LOOSE.search(line)
+    version = match[2] if match else loose[1] if loose else None
+    flavour = None
+    if version:
+        flavour = "open" if "Open Kernel Module" in line else "proprietary"
+    return version, flavour, line
+
+
+def _flavour_by_taint(look: Look) -> str | None:
+    """Return the flavour by the taint letter P, which only a proprietary licence sets on its own module."""
+    taint = look.text("/sys/module/nvidia/taint")
+    return None if taint is None else "proprietary" if "P" in taint else "open"
+
+
+def _installed(look: Look, running: str | None) -> None:
+    release = look.text("/proc/sys/kernel/osrelease")
+    if not release:
+        return
+    for place in _MODULE_PLACES:
+        for name in _MODULE_NAMES:
+            path = f"/lib/modules/{release}/{place}/{name}"
+            if look.exists(path):
+                _report_installed(look, path, running)
+                return
+
+
+def _report_installed(look: Look, path: str, running: str | None) -> None:
+    info = _modinfo(look, path)
+    version = info.get("version")
+    if not version and path.endswith(".zst"):
+        output = look.run("modinfo-nvidia", 2.0)
+        version = output.out.strip() if output and output.rc == 0 else None
+    if not version:
+        return
+    look.fact("driver_installed", version, path, "modinfo", f"version={version}")
+    if running:
+        look.fact(
+            "driver_reboot_pending",
+            version != running,
+            path,
+            "modinfo",
+            f"running {running}, on disk {version}",
+        )
+    else:
+        licence = info.get("license", "")
+        flavour = "open" if "GPL" in licence else "proprietary" if licence else None
+        look.fact("driver_installed_flavour", flavour, path, "modinfo", f"license={licence}")
+
+
+def _modinfo(look: Look, path: str) -> dict[str, str]:
+    """Return the key=value pairs of section .modinfo; empty if it cannot be unpacked with the standard library."""
+    try:
+        if path.endswith(".ko"):
+            data = bytes(look.host.files.map(path))
+        elif path.endswith(".xz"):
+            data = lzma.LZMADecompressor().decompress(
+                look.host.files.read(path, _MODULE_LIMIT), _MODULE_LIMIT
+            )
+        elif path.endswith(".gz"):
+            data = zlib.decompressobj(31).decompress(look.host.files.read(path, _MODULE_LIMIT), _MODULE_LIMIT)
+        else:
+            return {}
+    except (HostError, lzma.LZMAError, zlib.error, EOFError):
+        return {}
+    return parse_modinfo(data)
+
+
+def parse_modinfo(data: bytes) -> dict[str, str]:
+    """Return ``version`` and ``license`` of a kernel module's file."""
+    result: dict[str, str] = {}
+    for key in (b"version", b"license"):
+        match = re.search(rb"\0" + key + rb"=([^\0]{1,80})\0", data)
+        if match:
+            result[key.decode()] = match[1].decode("utf-8", "replace")
+    return result
+
+
+def _parameters(look: Look) -> None:
+    """Module parameters that change what the node can do."""
+    text = look.text("/proc/driver/nvidia/params")
+    pairs = (line.partition(":") for line in (text or "").splitlines())
+    values = {key.strip(): value.strip().strip('"') for key, colon, value in pairs if colon}
+    names = {"RegistryDwords": "driver_registry_dwords", "CoherentGPUMemoryMode": "coherent_gpu_memory_mode",
+             "EnableGpuFirmware": "driver_enable_gpu_firmware", "DmaRemapPeerMmio": "driver_dma_remap_peer_mmio"}  # fmt: skip
+    for key, fact in names.items():
+        if values.get(key):
+            look.fact(fact, values[key], "/proc/driver/nvidia/params", "procfs", f"{key}: {values[key]}")
