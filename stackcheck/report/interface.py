@@ -1,0 +1,57 @@
+"""What a report format is.
+
+To add a format:
+
+1. Write `report/NAME.py` with a class that has `name`, `title`, `suffix` and `render`, as `Renderer` asks. It takes values and
+   returns a text: no file, no clock, no environment, no print. Words, signs and colours come from `style`.
+2. Pass everything observed through `style.visible` or the escaping of your format; observed text is hostile.
+3. Put an instance into `registry.RENDERERS`; the command line takes its choices from there.
+4. Give it a test with its own judge (a schema, a strict parser) and run `pytest tests/report --update-golden` once; read the
+   golden file before you commit it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from stackcheck.model.finding import Finding, Report, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the caller knows and a format may use."""
+
+    colour: bool = False
+    ascii_only: bool = False
+    width: int = 100
+    """Columns of the terminal."""
+    verbose: bool = False
+    fail_on: Severity | None = Severity.ERROR
+    """Findings at or above this count as failed tests; None: none does."""
+    tool_version: str = ""
+    time_ms: int = 0
+    """When the check ran, in milliseconds since 1970; formats that demand a time write this."""
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether a finding counts as a failure."""
+        return self.fail_on is not None and finding.severity.rank <= self.fail_on.rank
+
+
+class Renderer(Protocol):
+    """One report format."""
+
+    @property
+    def name(self) -> str:
+        """Return the word after --format."""
+
+    @property
+    def title(self) -> str:
+        """Return what it is for, in one line."""
+
+    @property
+    def suffix(self) -> str:
+        """Return the usual ending of a file that holds it, with the dot."""
+
+    def render(self, report: Report, options: Options) -> str:
+        """Return the report as text that ends with a newline."""

@@ -1,0 +1,145 @@
+"""The report for people: what is wrong, worst first, with evidence, reason and one remedy to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report, Severity
+from stackcheck.report.interface import Options
+from stackcheck.report.style import (
+    LONGEST_VALUE,
+    SEVERITY_PLURALS,
+    Style,
+    counted,
+    visible,
+    visible_lines,
+    wrapped,
+)
+
+_INDENT = " " * 10
+
+
+class Text:
+    """Findings in the form what, where, why, fix; nothing about what is fine unless asked."""
+
+    name = "text"
+    title = "for people: findings worst first, each with evidence, reason and remedy"
+    suffix = ".txt"
+
+    def render(self, report: Report, options: Options) -> str:
+        """Return the text; it ends with a summary line."""
+        return render_report(report, options)
+
+
+def render_report(report: Report, options: Options) -> str:
+    """Return a report as lines of text, the summary last."""
+    style = Style(options.colour, options.ascii_only)
+    lines: list[str] = []
+    for finding in report.findings:
+        lines += [*_finding(finding, style, options), ""]
+    if options.verbose:
+        lines += [line for finding in report.accepted for line in _accepted(finding, options)]
+        lines += [*_seen(report, style, options)]
+    lines.append(_summary(report, style, options))
+    return style.encode("\n".join(lines)) + "\n"
+
+
+def _finding(finding: Finding, style: Style, options: Options) -> Iterator[str]:
+    head = f"{finding.severity} {visible(finding.id)}: "
+    title = wrapped(visible(finding.title, LONGEST_VALUE), options.width, head, " " * 4)
+    title[0] = title[0].removeprefix(head)
+    yield f"{style.severity(finding.severity)} {style.paint(visible(finding.id), 'bold')}: {title[0]}"
+    yield from title[1:]
+    yield from _evidence(finding.evidence, style, options)
+    yield from _part("why", finding.why, style, options)
+    if options.verbose or not finding.why:
+        yield from _part("impact", finding.impact, style, options)
+    shown = finding.remedy if options.verbose else finding.remedy[:1]
+    for remedy in shown:
+        yield from _remedy(remedy, style, options)
+    if len(finding.remedy) > len(shown):
+        more = counted(len(finding.remedy) - len(shown), "other way", "other ways")
+        yield _INDENT + style.paint(f"{more} with --verbose", "dim")
+    if finding.consequences:
+        yield from _part("causes", _folded(finding, options.verbose), style, options)
+    for source in finding.sources:
+        yield _label("source", style) + style.paint(visible(source, LONGEST_VALUE), "dim")
+
+
+def _folded(finding: Finding, verbose: bool) -> str:
+    if verbose:
+        return "; ".join(f"{c.id} {c.title}" for c in finding.consequences)
+    return ", ".join(dict.fromkeys(c.id for c in finding.consequences))
+
+
+def _label(word: str, style: Style) -> str:
+    return f"  {style.paint(word, 'dim')}{' ' * (len(_INDENT) - 2 - len(word))}"
+
+
+def _part(word: str, text: str, style: Style, options: Options) -> Iterator[str]:
+    if text:
+        lines = wrapped(visible(text), options.width, _INDENT, _INDENT)
+        yield _label(word, style) + lines[0].removeprefix(_INDENT)
+        yield from lines[1:]
+
+
+def _evidence(evidence: tuple[FindingEvidence, ...], style: Style, options: Options) -> Iterator[str]:
+    shown = evidence if options.verbose else evidence[:5]
+    for number, item in enumerate(shown):
+        said = visible(f"{item.subject} {item.value}", LONGEST_VALUE)
+        place = visible(item.where or item.method, LONGEST_VALUE)
+        start = _label("where", style) if number == 0 else _INDENT
+        yield start + said + (f"  {style.paint(f'[{place}]', 'dim')}" if place else "")
+    if len(evidence) > len(shown):
+        yield f"{_INDENT}{style.paint(f'and {len(evidence) - len(shown)} more with --verbose', 'dim')}"
+
+
+def _remedy(remedy: Remedy, style: Style, options: Options) -> Iterator[str]:
+    text = remedy.text
+    if remedy.proved:
+        text += " (checked: the finding is gone then)"
+    yield from _part("fix", text, style, options)
+    if remedy.run:
+        yield from (f"{_INDENT}{style.paint(line, 'bold')}" for line in visible_lines(remedy.run))
+    elif remedy.sets:
+        for subject, value in remedy.sets.items():
+            change = f"{subject}: unset it" if value is None else f"{subject} {value}"
+            yield _INDENT + style.paint(visible(change, LONGEST_VALUE), "bold")
+
+
+def _accepted(finding: Finding, options: Options) -> Iterator[str]:
+    yield from wrapped(
+        visible(f"accepted {finding.id}: {finding.title} ({finding.accepted})"), options.width, "", "    "
+    )
+    yield ""
+
+
+def _seen(report: Report, style: Style, options: Options) -> Iterator[str]:
+    inventory = report.inventory
+    for note in inventory.notes:
+        yield from _part("unread", f"{note.source}: {note.text}", style, options)
+    for component, observations in sorted(inventory.components.items()):
+        versions = (
+            ", ".join(dict.fromkeys(o.version or "version unknown" for o in observations)) or "not there"
+        )
+        yield from _part("seen", f"{component} {versions}", style, options)
+    if inventory.notes or inventory.components:
+        yield ""
+
+
+def _summary(report: Report, style: Style, options: Options) -> str:
+    parts = []
+    for severity in Severity:
+        if number := report.count(severity):
+            words = counted(number, str(severity), SEVERITY_PLURALS[severity])
+            looks = ("bold", "red") if severity is Severity.ERROR else ()
+            parts.append(style.paint(words, *looks))
+    line = ", ".join(parts) or "no findings"
+    if report.accepted:
+        line += f", {len(report.accepted)} accepted"
+    if report.inventory.notes and not options.verbose:
+        line += (
+            f"; {counted(len(report.inventory.notes), 'thing', 'things')} could not be read, see --verbose"
+        )
+    subject = visible(report.subject or report.inventory.subject, 120)
+    return f"{subject}: {line}" if subject else line

@@ -1,0 +1,80 @@
+"""What holds for every export, whatever it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import pkgutil
+from collections.abc import Callable
+
+import pytest
+
+import stackcheck.export
+from stackcheck.export.interface import Exporter
+from stackcheck.export.registry import EXPORTERS, export, exporter
+from stackcheck.model.errors import UsageError
+from stackcheck.model.stack import Stack
+from tests.samples import bare_stack, conflict, empty_stack, hard_stack
+
+SHARED = {"interface", "registry", "quoting", "packages"}
+each = pytest.mark.parametrize("target", EXPORTERS, ids=lambda e: e.name)
+
+
+@each
+def test_golden(target: Exporter, golden: Callable[[str, str], None]) -> None:
+    golden(f"stack.{target.default_path}", target.render(hard_stack()))
+
+
+@each
+@pytest.mark.parametrize("make", [hard_stack, bare_stack, empty_stack])
+def test_text_is_clean_whatever_the_stack_holds(target: Exporter, make: Callable[[], Stack]) -> None:
+    text = target.render(make())
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    text.encode("utf-8")
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert all(line == line.rstrip() for line in text.split("\n"))
+
+
+@each
+def test_rendering_twice_gives_the_same_bytes(target: Exporter) -> None:
+    assert target.render(hard_stack()) == target.render(hard_stack())
+
+
+@each
+def test_nothing_is_exported_from_a_conflict(target: Exporter) -> None:
+    with pytest.raises(UsageError, match="there is no stack"):
+        export(target.name, conflict())
+
+
+def test_names_and_paths_are_unique() -> None:
+    assert len({e.name for e in EXPORTERS}) == len(EXPORTERS)
+    assert len({e.default_path for e in EXPORTERS}) == len(EXPORTERS)
+
+
+def test_every_module_is_registered() -> None:
+    modules = {m.name for m in pkgutil.iter_modules(stackcheck.export.__path__)} - SHARED
+    assert {type(e).__module__.rpartition(".")[2] for e in EXPORTERS} == modules
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="dockerfile"):
+        exporter("docker-file")
+
+
+@each
+def test_no_package_registry_is_named(target: Exporter) -> None:
+    text = target.render(hard_stack()).lower()
+    assert not any(host in text for host in ("pypi.org", "pythonhosted", "download.pytorch"))
+
+
+@each
+def test_an_unverified_tag_is_never_something_to_pull(target: Exporter) -> None:
+    stack = empty_stack()
+    assert stack.image is not None
+    text = target.render(dataclasses.replace(stack))
+    assert f"{stack.image.repository}:{stack.image.tag}" not in [
+        word.strip("\"'")
+        for line in text.split("\n")
+        if not line.lstrip().startswith("#")
+        for word in line.split()
+    ]
