@@ -1,1 +1,35 @@
-"""."""
+"""The command line: which command, then only that command's module.
+
+Start-up is a feature: the parser of one command is built, the modules of the others are never imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from stackcheck.cli import streams
+from stackcheck.cli.registry import COMMANDS
+
+
+def entry() -> None:
+    """Run as a console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; never raises for bad input."""
+    return streams.guarded(lambda: _dispatch(list(argv)))
+
+
+def _dispatch(argv: list[str]) -> int:
+    from stackcheck.cli.parser import parser_for, top_parser
+
+    name = next((a for a in argv if not a.startswith("-")), None)
+    command = next((c for c in COMMANDS if c.name == name), None)
+    if command is None or argv[0] != name:
+        options = top_parser(COMMANDS).parse_args(argv)  # prints help or version, or exits 2
+        streams.say(f"unknown command {options.command!r}")
+        return streams.USAGE
+    options = parser_for(command).parse_args(argv[1:])
+    return command.load().run(options)

@@ -18,6 +18,8 @@ class Target:
     instance: str | None = None
     arch: str = "x86_64"
     gpu_name: str = ""
+    gpu_count: int | None = None
+    efa_interfaces: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,14 @@ def stack_to_json(stack: Stack) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "status": "solved" if stack.solved else "conflict",
-        "target": {"gpu": stack.target.gpu, "instance": stack.target.instance, "arch": stack.target.arch},
+        "target": {
+            "gpu": stack.target.gpu,
+            "instance": stack.target.instance,
+            "arch": stack.target.arch,
+            "gpu_name": stack.target.gpu_name,
+            "gpu_count": stack.target.gpu_count,
+            "efa_interfaces": stack.target.efa_interfaces,
+        },
         "image": _image_to_json(stack.image) if stack.image else None,
         "components": {p.component: _pin_to_json(p) for p in stack.pins},
         "conflict": _conflict_to_json(stack.conflict) if stack.conflict else None,

@@ -6,15 +6,18 @@ A candidate is what one bit of a mask stands for. The order of candidates is the
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing
-from stackcheck.catalog.identify import local_attributes, match_build, match_release
+from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
 from stackcheck.model.release import Build, Component, Image, Release, Requirement
 from stackcheck.model.version import Version
+
+_LOCAL_LABEL = re.compile(r"cu\d{3}\Z|cpu\Z")
+"""Build labels that stand in the version itself, as in 2.11.0+cu130; cu12 and cu13 name packages instead."""
 
 
 class Origin(enum.StrEnum):
@@ -47,7 +50,7 @@ class Candidate:
         """The version as people write it, with the build as local label: `2.11.0+cu130`."""
         if self.version is None:
             return str(self.origin)
-        if self.build is None or self.version.local or not self.build.label.startswith(("cu", "cpu")):
+        if self.build is None or self.version.local or not _LOCAL_LABEL.match(self.build.label):
             return self.version.text
         return f"{self.version.text}+{self.build.label}"
 
@@ -112,7 +115,9 @@ def _candidate(
         requires = release.requires
     if build is not None:
         attributes.update(build.attributes)
-        requires = build.requires if requires is None and build.requires else _joined(requires, build.requires)
+        requires = (
+            build.requires if requires is None and build.requires else _joined(requires, build.requires)
+        )
     attributes.update(local_attributes(component, version))
     return Candidate(component.id, origin, version, release, build, attributes, requires)
 
@@ -127,14 +132,13 @@ def _joined(
     return tuple(r for r in base if r.component not in overridden or r.extra) + more
 
 
-def shipped(catalog: Catalog, component: Component, image: Image, arch: str) -> Candidate | None:
+def shipped(component: Component, image: Image, arch: str) -> Candidate | None:
     """Return the candidate for what `image` says it holds of a component; None if it does not say or says nonsense."""
     text = image.os if component.id == "os" else image.contents.get(component.id)
     if not text:
         return None
-    try:
-        version = Version(text, component.scheme)
-    except ValueError:
+    version = parsed_version(component, text)
+    if version is None:
         return None
     release = match_release(component, version)
     build = match_build(release, version, arch, image.contents.get("cuda")) if release else None

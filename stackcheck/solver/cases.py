@@ -95,7 +95,11 @@ class Literals:
         if head not in self.domains:
             return [EVERYWHERE] if passes(test, self.constant(subject)) in wanted else []
         true, false, unknown = self._term_masks(subject, test)
-        mask = (true if True in wanted else 0) | (false if False in wanted else 0) | (unknown if None in wanted else 0)
+        mask = (
+            (true if True in wanted else 0)
+            | (false if False in wanted else 0)
+            | (unknown if None in wanted else 0)
+        )
         return [Case({head: mask})] if mask else []
 
     def _term_masks(self, subject: str, test: Test) -> tuple[int, int, int]:

@@ -12,7 +12,9 @@ from stackcheck.model.errors import UsageError
 Policy = Literal["newest", "tested", "stable"]
 ImageChoice = Literal["dlc", "ngc", "upstream", "any", "none"]
 
-_SPEC = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*((?:===|==|!=|<=|>=|~=|<|>).*)?\s*\Z")
+_SPEC = re.compile(
+    r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?\s*((?:===|==|!=|<=|>=|~=|<|>).*)?\s*\Z"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,9 @@ def parse_wish(text: str, *, flag: str) -> Wish:
     """
     match = _SPEC.match(text)
     if match is None or len(text) > 500:
-        raise UsageError(f"{flag} {text[:80]!r} is no requirement", fix="write for example torch==2.11.0 or 'cuda>=13'")
+        raise UsageError(
+            f"{flag} {text[:80]!r} is no requirement", fix="write for example torch==2.11.0 or 'cuda>=13'"
+        )
     name, extras, bounds = match.groups()
     return Wish(
         component=name,

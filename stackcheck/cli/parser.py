@@ -1,0 +1,116 @@
+"""Parsers: one for the list of commands, one per command, and the flags that several share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from stackcheck import __version__
+from stackcheck.cli.registry import Command
+
+EXIT_CODES = (
+    "exit codes: 0 solved, or nothing at or above --fail-on; 1 findings, or no solution; "
+    "2 wrong usage or unreadable input; 3 a fault of our own; 130 interrupted"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line and exit 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and exit 2."""
+        self.exit(2, f"stackcheck: {message}; see `{self.prog} --help`\n")
+
+
+def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """Return the parser that knows the commands by name only."""
+    parser = Parser(
+        prog="stackcheck",
+        description="Resolve, check and probe the software stack of GPU nodes.",
+        epilog="\n".join(["commands:", *(f"  {c.name:<12}{c.help}" for c in commands), "", EXIT_CODES]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="stackcheck COMMAND ...",
+    )
+    parser.add_argument("--version", action="version", version=f"stackcheck {__version__}")
+    parser.add_argument("command", metavar="COMMAND", choices=[c.name for c in commands])
+    return parser
+
+
+def parser_for(command: Command) -> argparse.ArgumentParser:
+    """Return the parser of one command."""
+    parser = Parser(
+        prog=f"stackcheck {command.name}", description=f"{command.help[0].upper()}{command.help[1:]}."
+    )
+    parser.epilog = EXIT_CODES
+    command.load().add_arguments(parser)
+    return parser
+
+
+def whole_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """Return one parser with a sub-parser per command, for shell completion."""
+    parser = argparse.ArgumentParser(prog="stackcheck")
+    parser.add_argument("--version", action="version", version=f"stackcheck {__version__}")
+    groups = parser.add_subparsers(dest="command")
+    for command in commands:
+        command.load().add_arguments(groups.add_parser(command.name, help=command.help))
+    return parser
+
+
+def add_matrices(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that chooses the data."""
+    parser.add_argument(
+        "--matrices", metavar="DIR", help="an overlay over the shipped matrices, or a whole data set"
+    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that describe the stack asked for; shared by resolve, why and graph."""
+    parser.add_argument("--gpu", help="GPU model, e.g. b200 (see `stackcheck show gpu`)")
+    parser.add_argument(
+        "--instance", help="cloud instance type, e.g. p5en.48xlarge; implies GPU, CPU and fabric"
+    )
+    parser.add_argument(
+        "--framework",
+        action="append",
+        default=[],
+        metavar="NAME[SPEC]",
+        help="what must run: torch, 'vllm>=0.30', verl[vllm] ...",
+    )
+    parser.add_argument(
+        "--with",
+        dest="wishes",
+        action="append",
+        default=[],
+        metavar="COMPONENT[SPEC]",
+        help="a further pin: 'cuda>=13', driver==580.95.05",
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="COMPONENT",
+        help="a component that must not be there",
+    )
+    parser.add_argument(
+        "--images",
+        choices=["dlc", "ngc", "upstream", "any", "none"],
+        default="any",
+        help="image families to choose from",
+    )
+    parser.add_argument("--image", metavar="REF", help="this very image")
+    parser.add_argument(
+        "--host",
+        metavar="FILE|auto",
+        help="an inventory of the host, whose driver and kernel modules cannot change",
+    )
+    parser.add_argument("--python", metavar="V", help="Python minor, e.g. 3.12")
+    parser.add_argument("--arch", choices=["x86_64", "aarch64"], help="CPU architecture")
+    parser.add_argument(
+        "--policy",
+        choices=["newest", "tested", "stable"],
+        default="newest",
+        help="what to prefer (docs/solver.md)",
+    )
+    parser.add_argument("--lock", metavar="FILE", help="keep what can stay of this lock")
+    add_matrices(parser)

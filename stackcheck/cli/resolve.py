@@ -1,0 +1,67 @@
+"""`stackcheck resolve`: from a GPU or instance type to a pinned, explained stack."""
+
+from __future__ import annotations
+
+import argparse
+
+from stackcheck.cli import streams
+from stackcheck.cli.parser import add_target
+from stackcheck.model.stack import Stack
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of resolve."""
+    add_target(parser)
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        metavar="FORMAT[=PATH]",
+        help="also write the stack as constraints, dockerfile, slurm ... (docs/exports.md)",
+    )
+    parser.add_argument("-o", "--output", metavar="LOCK", help="write the lock (JSON) here")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="every reason, every held-back release, every source"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Resolve, print, export."""
+    from stackcheck.catalog import open_catalog
+    from stackcheck.cli.request import request_from
+    from stackcheck.solver.resolve import resolve
+
+    catalog = open_catalog(options.matrices)
+    stack = resolve(catalog, request_from(options, catalog))
+    exports = [_export(spec, stack) for spec in options.export] if stack.solved else []
+    if options.output and stack.solved:
+        from stackcheck.export.registry import exporter
+
+        streams.write_file(options.output, exporter("lock").render(stack))
+    for path, text in exports:
+        if path:
+            streams.write_file(path, text)
+    to_stdout = [text for path, text in exports if not path]
+    streams.answer("\n".join(to_stdout) if to_stdout else _rendered(stack, options))
+    return streams.OK if stack.solved else streams.FINDINGS
+
+
+def _rendered(stack: Stack, options: argparse.Namespace) -> str:
+    if options.format == "json":
+        import json
+
+        from stackcheck.model.stack_json import stack_to_json
+
+        return json.dumps(stack_to_json(stack), indent=2, ensure_ascii=False)
+    from stackcheck.report.stack_text import render_stack
+
+    return render_stack(stack, colour=streams.colour(), width=streams.width(), verbose=options.verbose)
+
+
+def _export(spec: str, stack: Stack) -> tuple[str, str]:
+    """Return path (empty for stdout) and text of one `--export FORMAT[=PATH]`."""
+    from stackcheck.export.registry import exporter
+
+    name, equals, path = spec.partition("=")
+    return (path if equals and path != "-" else "", exporter(name).render(stack))

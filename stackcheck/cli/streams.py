@@ -1,0 +1,119 @@
+"""The only writer to the terminal and the only owner of exit codes: stdout is the answer, stderr is the talk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from stackcheck.model.errors import StackcheckError
+
+OK = 0
+FINDINGS = 1
+USAGE = 2
+INTERNAL = 3
+INTERRUPTED = 130
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Run a command; every fault becomes one line on stderr and an exit code."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except StackcheckError as fault:
+        say(str(fault))
+        return fault.exit_code
+    except BrokenPipeError:
+        return _closed_pipe()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except MemoryError:
+        say("out of memory; give less input")
+        return USAGE
+    except Exception as fault:  # noqa: BLE001 - the last line of defence: a report instead of a traceback
+        return _own_fault(fault)
+    return code
+
+
+def _closed_pipe() -> int:
+    """End quietly: whoever read us has had enough. Exit as a program killed by SIGPIPE would not: 0."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    return OK
+
+
+def _own_fault(fault: Exception) -> int:
+    import traceback
+
+    place = traceback.extract_tb(fault.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"  # noqa: PTH119
+    say(
+        f"internal fault at {where}: {type(fault).__name__}: {str(fault)[:200]}; please report it with the command line"
+    )
+    if os.environ.get("STACKCHECK_TRACEBACK"):
+        traceback.print_exception(fault)
+    return INTERNAL
+
+
+def say(text: str) -> None:
+    """Write one line to stderr, without anything that could drive a terminal."""
+    clean = "".join(c if c.isprintable() else " " for c in text)
+    sys.stderr.write(f"stackcheck: {clean}\n")
+
+
+def answer(text: str) -> None:
+    """Write the answer to stdout."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def colour() -> bool:
+    """Whether stdout is a terminal that wants colour (NO_COLOR and TERM=dumb are obeyed, FORCE_COLOR too)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def width() -> int:
+    """Return the columns to fill: the terminal's, or 100 into a pipe."""
+    if not sys.stdout.isatty():
+        return 100
+    try:
+        return max(60, min(160, os.get_terminal_size(sys.stdout.fileno()).columns))
+    except OSError:
+        return 100
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        StackcheckError: it cannot be written.
+    """
+    import tempfile
+
+    from stackcheck.model.errors import InputError
+
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
+    temporary = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=folder, prefix=".stackcheck-", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
+        os.replace(temporary, path)  # noqa: PTH105
+    except OSError as fault:
+        if temporary and os.path.exists(temporary):  # noqa: PTH110
+            os.unlink(temporary)  # noqa: PTH108
+        raise InputError(
+            f"cannot be written: {fault.strerror or fault}", where=path, fix="choose another path"
+        ) from fault
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

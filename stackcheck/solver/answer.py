@@ -1,0 +1,423 @@
+"""From a solution to a stack: pins with grades and reasons, what was held back, what could be swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackcheck.catalog.evaluate import Missing, fires, truth
+from stackcheck.model.finding import Grade
+from stackcheck.model.release import Component, Image
+from stackcheck.model.rule import Rule, head_of
+from stackcheck.model.stack import HeldBack, Pin, Stack, StackImage, Target
+from stackcheck.model.version import Version
+from stackcheck.solver.candidates import Candidate, Origin, shipped
+from stackcheck.solver.domains import IMAGE, ImageCandidate
+from stackcheck.solver.encode import Encoding, refs
+from stackcheck.solver.narrate import fill
+from stackcheck.solver.origins import FactOrigin, OriginKind
+from stackcheck.solver.search import Solution
+
+_MOST_HELD_BACK = 3
+_MOST_REASONS = 4
+_WORST = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT)
+
+
+def build_stack(encoding: Encoding, solution: Solution, *, brief: bool = False) -> Stack:
+    """Return the stack of a solution; a brief one leaves out reasons."""
+    return _Answer(encoding, solution).stack(brief=brief)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Candidates of one variable that a fact excludes, given all other choices."""
+
+    mask: int
+    origin: int
+
+
+class _Answer:
+    def __init__(self, encoding: Encoding, solution: Solution) -> None:
+        self.encoding = encoding
+        self.universe = encoding.universe
+        self.values = solution.values
+        choice = self.universe.images[self.values[encoding.number[IMAGE]]]
+        self.image: Image | None = choice.image if isinstance(choice, ImageCandidate) else None
+        self.extras = self._image_extras()
+
+    def stack(self, *, brief: bool) -> Stack:
+        universe = self.universe
+        broken = self._soft_rules()
+        pins: list[Pin] = []
+        unstated: list[str] = []
+        for name in self._by_layer():
+            candidate = self.encoding.candidate(self.values, name)
+            if candidate is None or candidate.origin is Origin.ABSENT:
+                continue
+            if candidate.origin is Origin.UNSTATED:
+                unstated.append(name)
+                continue
+            pins.append(self._pin(name, candidate, broken, brief=brief))
+        if not brief:
+            pins += self._extra_pins()
+        instance = universe.instance
+        interfaces = instance.attributes.get("efa_interfaces") if instance else None
+        return Stack(
+            target=Target(
+                gpu=universe.gpu.id,
+                instance=instance.id if instance else None,
+                arch=universe.arch,
+                gpu_name=universe.gpu.name,
+                gpu_count=instance.gpu_count if instance else None,
+                efa_interfaces=int(interfaces) if isinstance(interfaces, int | float) else None,
+            ),
+            image=self._stack_image() if self.image else None,
+            pins=tuple(pins),
+            notes=tuple(self._notes(unstated, brief=brief)),
+            requirements=tuple(w.text for w in universe.request.all_wishes),
+            policy=universe.request.policy,
+            data_version=universe.catalog.version,
+        )
+
+    def _by_layer(self) -> list[str]:
+        layers: Sequence[str] = self.universe.policy["lock_export_layers"]
+        order = self.universe.order()
+
+        def rank(name: str) -> tuple[int, int]:
+            component = self.universe.catalog.component(name)
+            layer = component.layer if component else ""
+            return (layers.index(layer) if layer in layers else len(layers), order.index(name))
+
+        return sorted((n for n in order if n != IMAGE), key=rank)
+
+    # one pin
+
+    def _pin(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]], *, brief: bool) -> Pin:
+        component = self._component(name)
+        caveats = tuple(self._rule_text(r) for r in broken.get(name, ()))
+        exclusions = [] if brief else self.exclusions(name)
+        release_sources = candidate.release.sources if candidate.release else ()
+        build_sources = candidate.build.sources if candidate.build else ()
+        keys = dict.fromkeys(component.source(k).ref for k in (*build_sources, *release_sources)[:3])
+        facts = [self.encoding.origins[e.origin] for e in exclusions]
+        told = dict.fromkeys(s for f in facts for s in f.sources)
+        if candidate.origin is Origin.IMAGE and self.image:
+            told.update(dict.fromkeys(refs(self.image.source_table, self.image.sources[:1])))
+        return Pin(
+            component=name,
+            version=candidate.version.text
+            if candidate.origin is Origin.IMAGE and candidate.version
+            else candidate.text,
+            scope=component.scope,
+            layer=component.layer,
+            name=component.name,
+            build=candidate.build.label if candidate.build else "",
+            accepts="" if brief else self._accepts(name, candidate, exclusions),
+            grade=self._grade(name, candidate, broken),
+            origin=_origin_word(component, candidate),
+            purl=purl_of(component, candidate) if candidate.origin is Origin.RELEASE else "",
+            why=() if brief else self._why(name, candidate, exclusions),
+            held_back=() if brief else self._held_back(name, exclusions),
+            caveats=caveats,
+            sources=tuple(list(keys)[:3] + [s for s in told if s not in keys][:5]),
+        )
+
+    def exclusions(self, name: str) -> list[Exclusion]:
+        """Return what excludes candidates of a component, given every other choice, in the order of the facts."""
+        number = self.encoding.number[name]
+        rows = self.encoding.problem.rows
+        found: list[Exclusion] = []
+        for position in self.encoding.problem.occurrences(number):
+            origin, terms = rows[position]
+            mask = 0
+            for variable, term in terms:
+                if variable == number:
+                    mask = term
+                elif not term >> self.values[variable] & 1:
+                    break
+            else:
+                found.append(Exclusion(mask, origin))
+        return found
+
+    def _why(self, name: str, candidate: Candidate, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
+        lines: list[str] = []
+        kinds = (OriginKind.WISH, OriginKind.REQUIRES, OriginKind.BUNDLE, OriginKind.RULE, OriginKind.GPU_ROW)
+        if candidate.origin is Origin.IMAGE and self.image:
+            lines.append(f"it is what {self.image.repository.rpartition('/')[2]}:{self.image.tag} holds")
+        chosen_bit = self.values[self.encoding.number[name]]
+        better = (1 << chosen_bit) - 1
+        facts = {
+            e.origin: self.encoding.origins[e.origin]
+            for e in exclusions
+            if e.mask & better or self.encoding.origins[e.origin].kind is OriginKind.WISH
+        }
+        asks = (OriginKind.REQUIRES, OriginKind.BUNDLE)
+        facts = {o: f for o, f in facts.items() if f.kind not in asks or f.subjects[-1] == name}
+        for kind in kinds:
+            lines += [
+                self._fact_text(fact, name) for fact in facts.values() if fact.kind is kind and not fact.soft
+            ]
+        row = self.gpu_row(name, candidate)
+        if row is not None and row[1]:
+            lines.append(f"{row[0]} on {self.universe.gpu.name}: {row[1]}")
+        if not lines or (candidate.origin is Origin.RELEASE and all("requires" not in t for t in lines)):
+            lines.append(self._preference(name, candidate))
+        return tuple(dict.fromkeys(t for t in lines if t))[:_MOST_REASONS]
+
+    def _preference(self, name: str, candidate: Candidate) -> str:
+        kept = self.universe.request.keep.get(name)
+        if kept and kept in (candidate.text, candidate.version.text if candidate.version else ""):
+            return "kept from the lock"
+        if name in self.universe.policy["prefer"]:
+            return "the first of the resolver's preferred ones that fits (matrices/policy.json)"
+        branch = candidate.attributes.get("branch_type")
+        if branch == "LTSB":
+            return "newest of a long-term branch that fits"
+        word = {"newest": "newest", "stable": "newest settled", "tested": "newest that a vendor image ships"}
+        return f"{word[self.universe.request.policy]} that fits"
+
+    def _held_back(self, name: str, exclusions: Sequence[Exclusion]) -> tuple[HeldBack, ...]:
+        """Return newer releases that were not taken, newest first, with what excludes each."""
+        chosen = self.encoding.candidate(self.values, name)
+        if chosen is None or chosen.version is None or chosen.origin is Origin.IMAGE:
+            return ()  # an image holds what it holds
+        domain = self.encoding.literals.domains[name]
+        chosen_scheme = chosen.version.scheme
+        newer: dict[str, int] = {}
+        for bit, candidate in enumerate(domain):
+            usable = candidate.origin is Origin.RELEASE and candidate.version is not None
+            if usable and candidate.version is not None and candidate.version.public > chosen.version.public:
+                newer[candidate.version.text] = newer.get(candidate.version.text, 0) | 1 << bit
+        held: list[HeldBack] = []
+        by_version = sorted(newer.items(), key=lambda item: Version(item[0], chosen_scheme), reverse=True)
+        for text, mask in by_version[:_MOST_HELD_BACK]:
+            held.append(HeldBack(text, self._excluded_by(name, mask, exclusions)))
+        return tuple(held)
+
+    def _excluded_by(self, name: str, mask: int, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
+        left = mask
+        reasons: dict[str, None] = {}
+        ranked = sorted(exclusions, key=lambda e: self.encoding.origins[e.origin].kind is OriginKind.IMAGE)
+        for exclusion in ranked:
+            if exclusion.mask & left:
+                fact = self.encoding.origins[exclusion.origin]
+                if fact.kind is OriginKind.IMAGE:
+                    reasons["the image holds another version"] = None
+                elif fact.kind is not OriginKind.STRUCTURE:
+                    reasons[self._fact_text(fact, name, exclusion.mask & left)] = None
+                left &= ~exclusion.mask
+        if not left and reasons:
+            return tuple(reasons)[:2]
+        release = self.encoding.literals.domains[name][(mask & -mask).bit_length() - 1].release
+        if release is not None and release.yanked:
+            return ("yanked by its publisher",)
+        if release is not None and release.requires is None and name not in self.universe.policy["wanted"]:
+            return ("its requirements were not read: unknown",)
+        return tuple(reasons)[:1] or ("an earlier choice comes first (`stackcheck why` tells which)",)
+
+    def _accepts(self, name: str, candidate: Candidate, exclusions: Sequence[Exclusion]) -> str:
+        """Return the range of known versions that would do in this stack, all else equal."""
+        if candidate.origin is Origin.IMAGE or candidate.version is None:
+            return f"=={candidate.version.text}" if candidate.version else ""
+        excluded = 0
+        for exclusion in exclusions:
+            excluded |= exclusion.mask
+        domain = self.encoding.literals.domains[name]
+        fits: dict[Any, bool] = {}
+        texts: dict[Any, str] = {}
+        for bit, other in enumerate(domain):
+            if other.version is not None and other.origin is not Origin.IMAGE:
+                key = other.version.key
+                texts[key] = other.version.text
+                fits[key] = fits.get(key, False) or not excluded >> bit & 1
+        return describe_range([(texts[k], fits[k]) for k in sorted(fits)])
+
+    def gpu_row(self, name: str, candidate: Candidate) -> tuple[str, str] | None:
+        """Return grade and reason of the first row of the GPU's matrix that holds this version."""
+        from stackcheck.catalog.evaluate import parsed_range
+
+        for row in self.universe.gpu.rows:
+            if row.component == name and candidate.version is not None:
+                bounds = parsed_range(row.range, candidate.version.scheme)
+                if bounds is not None and candidate.version in bounds:
+                    return row.grade, row.why
+        return None
+
+    def _grade(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> Grade:
+        grades = [r.grade for r in broken.get(name, ())]
+        row = self.gpu_row(name, candidate)
+        if row is not None:
+            grades.append(Grade(row[0]))
+        worst = next((g for g in _WORST if g in grades), None)
+        if worst is not None:
+            return worst
+        if row is not None:
+            return Grade(row[0])
+        if candidate.origin is Origin.IMAGE and self.image:
+            return Grade(self.image.grade)
+        if candidate.origin is Origin.ASKED or candidate.requires is None:
+            return Grade.UNKNOWN
+        return Grade.SUPPORTED if self._vouched(name) else Grade.UNKNOWN
+
+    def _vouched(self, name: str) -> bool:
+        """Whether some fact that speaks of this component and another was held against it, and it passed."""
+        if any(self.encoding.origins[e.origin].kind is not OriginKind.IMAGE for e in self.exclusions(name)):
+            return True
+        for rule in self.universe.catalog.rules:
+            involved = any(head_of(s) == name for s in rule.subject_names())
+            if involved and rule.require is not None and truth(rule.when, self) is True:
+                return True
+        return False
+
+    # the whole stack as a view for rules
+
+    def value(self, subject: str) -> Any:
+        """Return what a subject means in this stack."""
+        head, _, attribute = subject.partition(".")
+        if subject in self.universe.constants:
+            return self.universe.constants[subject]
+        if head == IMAGE:
+            return ImageCandidate(self.image).value(attribute)
+        candidate = self.encoding.candidate(self.values, head) or self.extras.get(head)
+        return candidate.value(attribute) if candidate is not None else Missing.UNKNOWN
+
+    def _soft_rules(self) -> dict[str, list[Rule]]:
+        """Return the rules of grade caveat or degraded that fire here, by the component to blame first."""
+        found: dict[str, list[Rule]] = {}
+        for rule in self.universe.catalog.rules:
+            if rule.solver and rule.grade in _WORST and fires(rule, self):
+                blamed = next((s for s in rule.subjects if self.value(s) is not Missing.UNKNOWN), None)
+                if blamed is not None:
+                    found.setdefault(head_of(blamed), []).append(rule)
+        return found
+
+    def _image_extras(self) -> dict[str, Candidate]:
+        """Return what else the image holds, beyond the components that were in play."""
+        extras: dict[str, Candidate] = {}
+        for name in self.image.contents if self.image else ():
+            component = self.universe.catalog.component(name)
+            if component is not None and name not in self.universe.domains and self.image is not None:
+                candidate = shipped(component, self.image, self.universe.arch)
+                if candidate is not None:
+                    extras[name] = candidate
+        return extras
+
+    def _extra_pins(self) -> list[Pin]:
+        broken = self._soft_rules()
+        return [self._extra_pin(n, c, broken) for n, c in sorted(self.extras.items())]
+
+    def _extra_pin(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> Pin:
+        component = self._component(name)
+        row = self.gpu_row(name, candidate)
+        grade = Grade(row[0]) if row else Grade(self.image.grade if self.image else "unknown")
+        return Pin(
+            component=name,
+            version=candidate.version.text if candidate.version else "",
+            scope=component.scope,
+            layer=component.layer,
+            name=component.name,
+            accepts=f"=={candidate.version.text}" if candidate.version else "",
+            grade=next((r.grade for r in broken.get(name, ())), grade),
+            origin="image",
+            why=("the image holds it",),
+            caveats=tuple(self._rule_text(r) for r in broken.get(name, ())),
+        )
+
+    # image and words
+
+    def _stack_image(self) -> StackImage:
+        image = self.image
+        assert image is not None  # noqa: S101
+        contents_grade = Grade(image.grade)
+        why = []
+        asked_for = [w.component for w in self.universe.request.frameworks]
+        holds = [f"{c} {image.contents[c]}" for c in asked_for or ("torch", "cuda") if c in image.contents]
+        if holds:
+            why.append(f"newest {image.family.upper()} image that fits and holds {', '.join(holds)}")
+        as_of = self.universe.catalog.version.replace(".", "-")
+        if image.eop:
+            why.append(
+                f"{'past its patch window since' if image.eop < as_of else 'patched until'} {image.eop}"
+            )
+        return StackImage(
+            reference=(image.public_reference or image.reference) if image.verified else "",
+            family=image.family,
+            grade=contents_grade,
+            tag=image.tag,
+            repository=image.repository,
+            digest=image.digest,
+            verified=image.verified,
+            why=tuple(why),
+            notes=image.notes,
+            environment=image.environment,
+            os=image.os,
+            date=image.date,
+            sources=refs(image.source_table, image.sources),
+        )
+
+    def _notes(self, unstated: Sequence[str], *, brief: bool) -> list[str]:
+        notes: list[str] = []
+        if brief:
+            return notes
+        if unstated:
+            notes.append(
+                f"no source says which version of these the image holds: {', '.join(sorted(unstated))}"
+            )
+        if self.image is None and self.universe.request.images != "none":
+            notes.append(
+                f"no {self.universe.request.images} image for {self.universe.arch} fits: install the parts"
+            )
+        return notes
+
+    def _fact_text(self, fact: FactOrigin, name: str, mask: int = 0) -> str:
+        masks = {
+            n: 1 << self.values[self.encoding.number[n]]
+            for n in self.universe.domains
+            if n in self.encoding.number
+        }
+        if mask:
+            masks[name] = mask
+        return fill(self.encoding, fact, masks)
+
+    def _rule_text(self, rule: Rule) -> str:
+        return self._fact_text(FactOrigin(OriginKind.RULE, rule.title, rule.subjects), "")
+
+    def _component(self, name: str) -> Component:
+        component = self.universe.catalog.component(name)
+        assert component is not None  # noqa: S101
+        return component
+
+
+def _origin_word(component: Component, candidate: Candidate) -> str:
+    if component.scope == "host":
+        return "host"
+    return "image" if candidate.origin is Origin.IMAGE else "install"
+
+
+def purl_of(component: Component, candidate: Candidate) -> str:
+    """Return the purl of what would be installed, or an empty text if the component is in no package index."""
+    packages = [p for p in component.packages if p.startswith("pkg:pypi/")]
+    if not packages or candidate.version is None:
+        return ""
+    label = candidate.build.label if candidate.build else ""
+    fitting = [p for p in packages if label and p.endswith(label)]
+    plain = [p for p in packages if not p.rpartition("-")[2].startswith("cu")] or packages
+    return f"{(fitting or plain)[0]}@{candidate.version.text}"
+
+
+def describe_range(known: Sequence[tuple[str, bool]]) -> str:
+    """Return a range text for versions in rising order, each with whether it fits: `>=580.65.06`, `>=2.8,<=2.10,!=2.9`."""
+    fitting = [i for i, (_, fits) in enumerate(known) if fits]
+    if not fitting:
+        return ""
+    first, last = fitting[0], fitting[-1]
+    if first == last:
+        return f"=={known[first][0]}"
+    parts = [f">={known[first][0]}"]
+    if last < len(known) - 1:
+        parts.append(f"<={known[last][0]}")
+    gaps = [known[i][0] for i in range(first, last) if i not in fitting]
+    if len(gaps) > 6:
+        return " || ".join(f"=={known[i][0]}" for i in fitting[-6:])
+    return ",".join(parts + [f"!={g}" for g in gaps])

@@ -1,0 +1,296 @@
+"""Which choices a question has, their candidates, and the order of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.evaluate import Missing, truth
+from stackcheck.catalog.parse_rule import condition
+from stackcheck.model.release import Component, Gpu, Image, Instance
+from stackcheck.model.version import Version
+from stackcheck.solver.candidates import (
+    Candidate,
+    Origin,
+    absent,
+    asked,
+    newest_first,
+    released,
+    same_shipment,
+    shipped,
+    unstated,
+)
+from stackcheck.solver.request import Request, Wish
+
+IMAGE = "image"
+
+
+class Choice(Protocol):
+    """A candidate of any variable: answers what a subject means on it."""
+
+    def value(self, attribute: str) -> Any:
+        """Return the value of the empty attribute (the thing itself) or of a named one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageCandidate:
+    """One image, or no image at all."""
+
+    image: Image | None
+
+    def value(self, attribute: str) -> Any:
+        """Return the image's name, or an attribute of it."""
+        if self.image is None:
+            return Missing.ABSENT
+        return self.image.attributes.get(attribute, Missing.UNKNOWN) if attribute else self.image.name
+
+
+class Universe:
+    """The components in play for one request, with their candidates in order of preference."""
+
+    def __init__(
+        self, catalog: Catalog, request: Request, gpu: Gpu, instance: Instance | None, arch: str
+    ) -> None:
+        """Gather what the request can touch: what is wanted, asked for, and all that those may require."""
+        self.catalog = catalog
+        self.request = request
+        self.gpu = gpu
+        self.instance = instance
+        self.arch = arch
+        self.policy: Mapping[str, Any] = catalog.policy
+        self.extras: dict[str, frozenset[str]] = {}
+        for wish in request.all_wishes:
+            self.extras[wish.component] = self.extras.get(wish.component, frozenset()) | frozenset(
+                wish.extras
+            )
+        self.needed: dict[str, None] = {}
+        """Components that must be there, in the order they became known."""
+        self.optional: dict[str, None] = {}
+        self._gather_wanted()
+        self.images = self._images()
+        self.domains: dict[str, Sequence[Choice]] = {IMAGE: self.images}
+        self._close()
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """What the target fixes, by subject; a missing instance type leaves its subjects unknown."""
+        fixed: dict[str, Any] = {"gpu": self.gpu.id, "arch": self.arch}
+        fixed.update({f"gpu.{name}": value for name, value in self.gpu.attributes.items()})
+        if self.instance is not None:
+            fixed["instance"] = self.instance.id
+            fixed["instance.family"] = self.instance.family
+            fixed["instance.gpu_count"] = fixed["gpu_count"] = self.instance.gpu_count
+            fixed.update({f"instance.{name}": value for name, value in self.instance.attributes.items()})
+        return {name: value for name, value in fixed.items() if value is not None}
+
+    def value(self, subject: str) -> Any:
+        """Return the value of a constant subject (this makes the universe a view for conditions on the target)."""
+        if subject == IMAGE:
+            return Missing.ABSENT if self.request.images == "none" and not self.request.image else "an image"
+        return self.constants.get(subject, Missing.UNKNOWN)
+
+    def _gather_wanted(self) -> None:
+        for wish in self.request.all_wishes:
+            if not wish.absent:
+                self.needed[wish.component] = None
+        for row in self.policy["wanted"]:
+            where = "matrices/policy.json"
+            if "when" in row and truth(condition(row["when"], where), self) is not True:
+                continue
+            if "unless" in row and truth(condition(row["unless"], where), self) is True:
+                continue
+            if self.catalog.component(row["component"]) is None:
+                continue
+            if row["component"] not in self.needed:
+                (self.optional if row.get("optional") else self.needed)[row["component"]] = None
+
+    def _close(self) -> None:
+        """Add domains for everything reachable by requirements and bundles."""
+        pending = [*self.needed, *self.optional]
+        while pending:
+            name = pending.pop(0)
+            if name in self.domains:
+                continue
+            component = self.catalog.component(name)
+            if component is None:
+                continue
+            domain = self._domain(component)
+            self.domains[name] = domain
+            reached: dict[str, None] = {}
+            for candidate in domain:
+                for requirement in candidate.requires or ():
+                    if not requirement.optional and self._extra_wanted(name, requirement.extra):
+                        reached[requirement.component] = None
+            pending.extend(sorted(r for r in reached if r not in self.domains))
+
+    def _extra_wanted(self, component: str, extra: str) -> bool:
+        return not extra or extra in self.extras.get(component, ())
+
+    def _wishes_for(self, component: str) -> list[Wish]:
+        return [w for w in self.request.all_wishes if w.component == component and not w.absent]
+
+    def _domain(self, component: Component) -> tuple[Candidate, ...]:
+        must = component.id in self.needed
+        in_images = self._shipped(component) if self.is_contained(component) else []
+        candidates: list[Candidate] = [] if must else [absent(component.id)]
+        candidates += in_images
+        asked_for = self._wishes_for(component.id)
+        if self.is_contained(component) and not asked_for and any(c.image is not None for c in self.images):
+            candidates.append(unstated(component.id))
+        candidates += self._ordered(component, released(component, self.arch))
+        known = {c.text for c in candidates} | {c.version.text for c in candidates if c.version}
+        for wish in asked_for:
+            exact = wish.range.removeprefix("===").removeprefix("==").strip()
+            if wish.range.startswith("==") and "*" not in exact and "," not in exact and "|" not in exact:
+                unknown = Version(exact, component.scheme)
+                if exact not in known and not any(c.version == unknown for c in candidates):
+                    candidates.append(asked(component, exact))
+        if not candidates:
+            candidates.append(absent(component.id))
+        return tuple(candidates)
+
+    def _shipped(self, component: Component) -> list[Candidate]:
+        found: list[Candidate] = []
+        for choice in self.images:
+            if choice.image is None:
+                continue
+            candidate = shipped(component, choice.image, self.arch)
+            if candidate is not None and not any(same_shipment(candidate, f) for f in found):
+                found.append(candidate)
+        return newest_first(found)
+
+    def _ordered(self, component: Component, candidates: list[Candidate]) -> list[Candidate]:
+        """Order releases by the policy; a lock's version first, what cannot be installed or is not known well last."""
+        kept = self.request.keep.get(component.id)
+        preferred: Sequence[str] = self.policy["prefer"].get(component.id, ())
+        branch_order: Sequence[str] = self.policy["driver_branch_order"]
+        tested = self._tested_versions(component) if self.request.policy == "tested" else frozenset()
+        stable = self.request.policy == "stable"
+        as_of = self.catalog.version.replace(".", "-")
+
+        def rank(item: tuple[int, Candidate]) -> tuple[Any, ...]:
+            position, candidate = item
+            release = candidate.release
+            text = candidate.version.text if candidate.version else ""
+            branch = candidate.attributes.get("branch_type")
+            return (
+                kept not in (candidate.text, text) if kept else False,
+                bool(release and release.yanked),
+                candidate.requires is None,
+                bool(release and release.eol and release.eol < as_of),
+                preferred.index(text) if text in preferred else len(preferred),
+                bool(tested) and text not in tested,
+                branch_order.index(branch) if branch in branch_order else 0,
+                bool(release and (release.prerelease or release.version.is_prerelease)),
+                bool(stable and release and not _settled(release.date, as_of)),
+                position,
+            )
+
+        return [c for _, c in sorted(enumerate(candidates), key=rank)]
+
+    def _tested_versions(self, component: Component) -> frozenset[str]:
+        """Versions that some vendor image or machine image ships."""
+        seen = {i.contents[component.id] for i in self.catalog.images if component.id in i.contents}
+        for name in ("dlami", "hyperpod", "eks-ami", "ecs-gpu-ami", "efa-installer"):
+            holder = self.catalog.component(name)
+            for release in holder.releases if holder else ():
+                if release.bundles and component.id in release.bundles:
+                    seen.add(release.bundles[component.id])
+        return frozenset(seen)
+
+    def _images(self) -> tuple[ImageCandidate, ...]:
+        """Return the image candidates, best first; `--images none` leaves only "no image"."""
+        if self.request.image:
+            image = self.catalog.find_image(self.request.image)
+            return (ImageCandidate(image),)
+        families: Sequence[str] = self.policy["image_families"][self.request.images]
+        usable = [
+            i
+            for i in self.catalog.images
+            if i.family in families
+            and i.verified
+            and i.reference
+            and (not i.arch or self.arch in i.arch)
+            and (i.arch or self.arch == "x86_64")
+        ]
+        usable.sort(key=self._image_rank)
+        none = [] if self.request.images not in ("any", "none") else [ImageCandidate(None)]
+        return (*map(ImageCandidate, usable), *none) or (ImageCandidate(None),)
+
+    def _image_rank(self, image: Image) -> tuple[Any, ...]:
+        as_of = self.catalog.version.replace(".", "-")
+        families: Sequence[str] = self.policy["image_families"][self.request.images]
+        asked_for = [w.component for w in self.request.frameworks] or [self.policy["default_framework"]]
+        missing = sum(name not in image.contents for name in asked_for)
+        missing += sum(
+            w.component not in image.contents and self._is_contained(w) for w in self.request.wishes
+        )
+        complete = sum(name in image.contents for name in self.policy["image_complete"])
+        lead = asked_for[0]
+        lead_component = self.catalog.component(lead)
+        newest: tuple[Any, ...] = ()
+        if lead_component is not None and lead in image.contents:
+            try:
+                newest = Version(image.contents[lead], lead_component.scheme).public
+            except ValueError:
+                newest = ()
+        extra_purpose = (
+            0 if self.request.frameworks or set(image.purpose) & {"training", "general", "base"} else 1
+        )
+        past_patch = bool(image.eop and image.eop < as_of)
+        return (
+            missing,
+            extra_purpose,
+            past_patch if self.request.policy == "stable" else False,
+            families.index(image.family),
+            past_patch,
+            image.platform in self.policy["platforms_last"],
+            _Descending(newest),
+            -complete,
+            _Descending(image.date),
+            image.name,
+        )
+
+    def is_contained(self, component: Component) -> bool:
+        """Whether an image brings its own copy of this component."""
+        return component.scope == "container" or component.id in self.policy["image_brings"]
+
+    def _is_contained(self, wish: Wish) -> bool:
+        component = self.catalog.component(wish.component)
+        return component is not None and self.is_contained(component)
+
+    def order(self) -> list[str]:
+        """Return the components in decision order: the image, what was asked for, then the policy's list, then the rest."""
+        asked_for: Iterable[str] = [w.component for w in self.request.frameworks]
+        listed: Iterable[str] = self.policy["decide"]
+        ordered: dict[str, None] = dict.fromkeys([IMAGE, *asked_for, *listed, *sorted(self.domains)])
+        return [name for name in ordered if name in self.domains]
+
+
+class _Descending:
+    """Turns the order of a sort key around."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Descending) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and bool(self.key == other.key)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _settled(date: str, as_of: str) -> bool:
+    """Whether a release had a month to show its faults: its month is not the data's month."""
+    return bool(date) and date[:7] < as_of[:7]
+
+
+__all__ = ["IMAGE", "Choice", "ImageCandidate", "Origin", "Universe"]

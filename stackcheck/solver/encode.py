@@ -1,0 +1,401 @@
+"""From catalog and request to a problem of the solver: every fact becomes incompatibilities with its origin."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackcheck.catalog.evaluate import parsed_range
+from stackcheck.model.finding import Grade
+from stackcheck.model.release import Requirement, Source
+from stackcheck.model.rule import Rule
+from stackcheck.model.version import Version
+from stackcheck.solver.candidates import Candidate, Origin, same_shipment, shipped
+from stackcheck.solver.cases import Literals
+from stackcheck.solver.domains import IMAGE, ImageCandidate, Universe
+from stackcheck.solver.origins import FactOrigin, OriginKind
+from stackcheck.solver.problem import Problem, ProblemBuilder
+from stackcheck.solver.request import Wish
+
+_SOFT_ORDER = (Grade.DEGRADED, Grade.CAVEAT)
+_OK, _VIOLATED = 1, 2  # the two candidates of a soft rule's flag
+
+
+@dataclass(slots=True)
+class Encoding:
+    """A problem with the way back from its numbers to components, candidates and facts."""
+
+    universe: Universe
+    problem: Problem
+    names: tuple[str, ...]
+    """Variable number -> component id, `image`, or `soft:RULE-ID`."""
+    origins: tuple[FactOrigin, ...]
+    literals: Literals
+    number: Mapping[str, int] = field(default_factory=dict)
+
+    def candidate(self, values: Sequence[int], component: str) -> Candidate | None:
+        """Return the chosen candidate of a component, or None if it is not in play."""
+        number = self.number.get(component)
+        if number is None:
+            return None
+        choice = self.universe.domains[component][values[number]]
+        return choice if isinstance(choice, Candidate) else None
+
+    def background(self) -> frozenset[int]:
+        """Return the origins that are no fact or wish to tell: structure and preferences."""
+        silent = (OriginKind.STRUCTURE, OriginKind.PREFERENCE)
+        return frozenset(i for i, o in enumerate(self.origins) if o.kind in silent)
+
+    def wishes(self) -> tuple[int, ...]:
+        """Return the origins of the user's requirements, in the order given."""
+        return tuple(i for i, o in enumerate(self.origins) if o.kind is OriginKind.WISH)
+
+
+def encode(universe: Universe) -> Encoding:
+    """Return the problem of a request."""
+    return _Encoder(universe).run()
+
+
+class _Encoder:
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self.builder = ProblemBuilder()
+        self.origins: list[FactOrigin] = []
+        self.names: list[str] = []
+        self.number: dict[str, int] = {}
+        # The literals see candidates only; a component's domain holds nothing else, the image's choice answers alike.
+        self.literals = Literals(universe.domains, universe.constants)  # type: ignore[arg-type]
+        self.rows: list[tuple[dict[str, int], int]] = []
+
+    def run(self) -> Encoding:
+        universe = self.universe
+        self._wishes()
+        self._image_contents()
+        for name in universe.domains:
+            if name != IMAGE:
+                self._requirements(name)
+                self._bundles(name)
+        soft = self._rules()
+        soft += self._gpu_rows()
+        soft.sort(key=lambda s: (_SOFT_ORDER.index(s[0]), s[1]))
+        for _, flag, _ in soft:
+            self._variable(flag, 2)
+        for name in universe.order():
+            self._variable(name, len(universe.domains[name]))
+        for masks, origin in self.rows:
+            self.builder.forbid(((self.number[n], m) for n, m in masks.items()), origin)
+        for _, flag, cases in soft:
+            for masks, origin in cases:
+                terms = [(self.number[n], m) for n, m in masks.items()]
+                self.builder.forbid([*terms, (self.number[flag], _OK)], origin)
+        return Encoding(
+            universe, self.builder.build(), tuple(self.names), tuple(self.origins), self.literals, self.number
+        )
+
+    def _variable(self, name: str, size: int) -> None:
+        self.number[name] = self.builder.add_variable(name, size)
+        self.names.append(name)
+
+    def _origin(self, origin: FactOrigin) -> int:
+        self.origins.append(origin)
+        return len(self.origins) - 1
+
+    def _forbid(self, masks: Mapping[str, int], origin: int) -> None:
+        self.rows.append((dict(masks), origin))
+
+    def _full(self, name: str) -> int:
+        return (1 << len(self.universe.domains[name])) - 1
+
+    def _in_range(self, name: str, text: str, *, absent_fits: bool, unstated_fits: bool = True) -> int:
+        """Return the mask of candidates that satisfy a range; what cannot be compared counts as satisfying it."""
+        mask = 0
+        for bit, choice in enumerate(self.universe.domains[name]):
+            candidate = choice if isinstance(choice, Candidate) else None
+            if candidate is None or candidate.origin is Origin.ABSENT:
+                fits = absent_fits
+            elif candidate.version is None:
+                fits = unstated_fits
+            else:
+                bounds = parsed_range(text, candidate.version.scheme)
+                fits = bounds is None or candidate.version in bounds or _with_build(candidate, text)
+            mask |= 1 << bit if fits else 0
+        return mask
+
+    # what the user asks
+
+    def _wishes(self) -> None:
+        for position, wish in enumerate(self.universe.request.all_wishes):
+            if wish.component not in self.universe.domains:
+                continue
+            origin = self._origin(
+                FactOrigin(OriginKind.WISH, _wish_text(wish), (wish.component,), key=wish.text, wish=position)
+            )
+            fits = self._in_range(wish.component, wish.range, absent_fits=False, unstated_fits=False)
+            if wish.absent:
+                fits = ~fits
+            self._forbid({wish.component: self._full(wish.component) & ~fits}, origin)
+
+    # images
+
+    def _image_contents(self) -> None:
+        universe = self.universe
+        images = [c.image for c in universe.images]
+        origin = self._origin(FactOrigin(OriginKind.IMAGE, "an image holds what it holds", (IMAGE,)))
+        rows = self.literals.domains  # candidates by component
+        for name, domain in rows.items():
+            component = universe.catalog.component(name) if name != IMAGE else None
+            if component is None or not universe.is_contained(component):
+                continue
+            held: defaultdict[int, int] = defaultdict(int)  # candidate bit -> images that hold it
+            stated = lacking = 0
+            for bit, image in enumerate(images):
+                if image is None:
+                    lacking |= 1 << bit
+                    continue
+                chosen = self._held_bit(
+                    name, image.os if name == "os" else image.contents.get(name), image, domain
+                )
+                if chosen is not None:
+                    held[chosen] |= 1 << bit
+                    stated |= 1 << bit
+                elif name in image.absent:
+                    lacking |= 1 << bit
+            for bit, candidate in enumerate(domain):
+                if candidate.origin is Origin.IMAGE:
+                    self._forbid({name: 1 << bit, IMAGE: ~held[bit]}, origin)
+                elif candidate.origin is Origin.UNSTATED:
+                    self._forbid({name: 1 << bit, IMAGE: stated | lacking}, origin)
+                elif stated:
+                    self._forbid({name: 1 << bit, IMAGE: stated}, origin)
+
+    def _held_bit(self, name: str, text: str | None, image: Any, domain: Sequence[Candidate]) -> int | None:
+        if not text:
+            return None
+        component = self.universe.catalog.component(name)
+        candidate = shipped(component, image, self.universe.arch) if component else None
+        if candidate is None:
+            return None
+        for bit, known in enumerate(domain):
+            if known.origin is Origin.IMAGE and same_shipment(known, candidate):
+                return bit
+        return None
+
+    def _shipped_together(self, one: str, one_mask: int, other: str, other_mask: int) -> int:
+        """Return the images that hold a candidate of each mask: what a vendor ships together is not called broken."""
+        together = 0
+        mine = self._images_holding(one)
+        theirs = self._images_holding(other)
+        for bit, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            if a is not None and b is not None and one_mask >> a & 1 and other_mask >> b & 1:
+                together |= 1 << bit
+        return together
+
+    def _images_holding(self, name: str) -> list[int | None]:
+        cache: dict[str, list[int | None]] = self.__dict__.setdefault("_holding", {})
+        if name not in cache:
+            domain = self.literals.domains[name]
+            cache[name] = [
+                None
+                if choice.image is None
+                else self._held_bit(
+                    name,
+                    choice.image.os if name == "os" else choice.image.contents.get(name),
+                    choice.image,
+                    domain,
+                )
+                for choice in self.universe.images
+            ]
+        return cache[name]
+
+    # what releases ask for
+
+    def _requirements(self, name: str) -> None:
+        # What an image does not state satisfies the image's own parts, but nothing that is put on top of it.
+        grouped: dict[tuple[str, str, str, bool, bool], tuple[int, Requirement]] = {}
+        for bit, candidate in enumerate(self.literals.domains[name]):
+            for row in candidate.requires or ():
+                if row.arch and self.universe.arch not in row.arch:
+                    continue
+                if row.extra and row.extra not in self.universe.extras.get(name, ()):
+                    continue
+                key = (row.component, row.range, row.python, row.optional, candidate.origin is Origin.IMAGE)
+                mask, _ = grouped.get(key, (0, row))
+                grouped[key] = (mask | 1 << bit, row)
+        for (target, _, _, _, in_image), (mask, row) in grouped.items():
+            if target in self.universe.domains and target != name:
+                self._require(name, mask, row, in_image=in_image)
+
+    def _require(self, name: str, mask: int, row: Requirement, *, in_image: bool) -> None:
+        target, text, python = row.component, row.range, row.python
+        unstated_fits = in_image or row.optional or target == "python"
+        bad = self._full(target) & ~self._in_range(
+            target, text, absent_fits=row.optional, unstated_fits=unstated_fits
+        )
+        if not bad:
+            return
+        needs = f"{target} {text}".strip()
+        when = f" on Python {python}" if python else ""
+        sources = self._component_refs(name, row.sources) or self._release_refs(name, mask)
+        origin = self._origin(
+            FactOrigin(
+                OriginKind.REQUIRES, f"{name} {{{name}}} requires {needs}{when}", (name, target), sources
+            )
+        )
+        masks = {name: mask, target: bad}
+        if python and "python" in self.universe.domains and target != "python":
+            masks["python"] = self._in_range("python", python, absent_fits=False, unstated_fits=False)
+        together = self._shipped_together(name, mask, target, bad)
+        if together:
+            masks[IMAGE] = self._full(IMAGE) & ~together
+        self._forbid(masks, origin)
+
+    def _component_refs(self, name: str, keys: Iterable[str]) -> tuple[str, ...]:
+        component = self.universe.catalog.component(name)
+        return tuple(component.source(k).ref for k in keys) if component else ()
+
+    def _release_refs(self, name: str, mask: int) -> tuple[str, ...]:
+        """Return the sources of the first release in a mask."""
+        release = self.literals.domains[name][(mask & -mask).bit_length() - 1].release
+        return self._component_refs(name, release.sources[:2]) if release else ()
+
+    def _bundles(self, name: str) -> None:
+        grouped: dict[tuple[str, str], int] = {}
+        for bit, candidate in enumerate(self.literals.domains[name]):
+            if (
+                candidate.release is not None
+                and candidate.release.bundles
+                and candidate.origin is Origin.RELEASE
+            ):
+                for part, version in candidate.release.bundles.items():
+                    grouped[part, version] = grouped.get((part, version), 0) | 1 << bit
+        no_image = sum(1 << bit for bit, c in enumerate(self.universe.images) if c.image is None)
+        for (part, version), mask in grouped.items():
+            component = self.universe.catalog.component(part)
+            if part not in self.universe.domains or component is None:
+                continue
+            bad = self._full(part) & ~self._in_range(part, f"=={version}", absent_fits=True)
+            origin = self._origin(
+                FactOrigin(
+                    OriginKind.BUNDLE,
+                    f"{name} {{{name}}} brings {part} {version}",
+                    (name, part),
+                    self._release_refs(name, mask),
+                )
+            )
+            masks = {name: mask, part: bad}
+            if self.universe.is_contained(component):
+                masks[IMAGE] = no_image
+            self._forbid(masks, origin)
+
+    # rules
+
+    def _rules(self) -> list[tuple[Grade, str, list[tuple[dict[str, int], int]]]]:
+        soft: list[tuple[Grade, str, list[tuple[dict[str, int], int]]]] = []
+        for rule in self.universe.catalog.rules:
+            if not rule.solver or rule.grade not in (Grade.BROKEN, *_SOFT_ORDER):
+                continue
+            cases = self._rule_rows(rule)
+            if not cases:
+                continue
+            origin = self._origin(
+                FactOrigin(
+                    OriginKind.RULE,
+                    rule.title,
+                    rule.subjects,
+                    rule.sources,
+                    rule.id,
+                    soft=rule.grade is not Grade.BROKEN,
+                )
+            )
+            if rule.grade is Grade.BROKEN:
+                for masks in cases:
+                    self._forbid(masks, origin)
+            else:
+                soft.append((rule.grade, f"soft:{rule.id}", [(masks, origin) for masks in cases]))
+        return soft
+
+    def _rule_rows(self, rule: Rule) -> list[dict[str, int]]:
+        rows: list[dict[str, int]] = []
+        for case in self.literals.firing(rule):
+            rows += (dict(r) for r in self.literals.forbidden(case))
+        return [r for r in rows if r]
+
+    def _gpu_rows(self) -> list[tuple[Grade, str, list[tuple[dict[str, int], int]]]]:
+        soft: list[tuple[Grade, str, list[tuple[dict[str, int], int]]]] = []
+        for position, row in enumerate(self.universe.gpu.rows):
+            if row.component not in self.universe.domains or row.grade not in (
+                "broken",
+                "degraded",
+                "caveat",
+            ):
+                continue
+            mask = self._row_mask(position)
+            if not mask:
+                continue
+            text = (
+                f"{row.component} {{{row.component}}} is {row.grade} on {self.universe.gpu.name}: {row.why}"
+            )
+            key = f"gpu:{self.universe.gpu.id}:{position}"
+            origin = self._origin(
+                FactOrigin(
+                    OriginKind.GPU_ROW,
+                    text,
+                    (row.component, "gpu"),
+                    row.sources,
+                    key,
+                    soft=row.grade != "broken",
+                )
+            )
+            if row.grade == "broken":
+                self._forbid({row.component: mask}, origin)
+            else:
+                soft.append((Grade(row.grade), f"soft:{key}", [({row.component: mask}, origin)]))
+        return soft
+
+    def _row_mask(self, position: int) -> int:
+        """Return the candidates whose first matching row this is."""
+        rows = self.universe.gpu.rows
+        row = rows[position]
+        earlier = [r for r in rows[:position] if r.component == row.component]
+        mask = 0
+        for bit, candidate in enumerate(self.literals.domains[row.component]):
+            if candidate.version is not None and _lies_in(candidate, row.range):
+                taken = any(_lies_in(candidate, r.range) for r in earlier)
+                mask |= 0 if taken else 1 << bit
+        return mask
+
+
+def refs(table: Mapping[str, Source], keys: Iterable[str]) -> tuple[str, ...]:
+    """Return the URLs and purls behind source keys; a key that stands in no table is one itself."""
+    return tuple(table[k].ref if k in table else k for k in keys)
+
+
+def _lies_in(candidate: Candidate, text: str) -> bool:
+    if candidate.version is None:
+        return False
+    bounds = parsed_range(text, candidate.version.scheme)
+    return bounds is not None and candidate.version in bounds
+
+
+def _with_build(candidate: Candidate, text: str) -> bool:
+    """Whether a range that names a build (`==2.11.0+cu128`) means this candidate."""
+    if candidate.build is None or candidate.version is None or "+" not in text:
+        return False
+    bounds = parsed_range(text, candidate.version.scheme)
+    try:
+        return bounds is not None and Version(candidate.text, candidate.version.scheme) in bounds
+    except ValueError:
+        return False
+
+
+def _wish_text(wish: Wish) -> str:
+    if wish.flag == "--host":
+        return f"the host has {wish.component} {wish.range.removeprefix('==')}"
+    if wish.absent:
+        return f"no {wish.component}"
+    return wish.text if wish.range or wish.extras else f"{wish.component} (any version)"
+
+
+__all__ = ["Encoding", "ImageCandidate", "encode", "refs"]

@@ -1,0 +1,124 @@
+"""Facts in words: an origin's text with the versions that are in play, and a conflict as a chain a person can follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from stackcheck.catalog.evaluate import Missing
+from stackcheck.solver.candidates import Candidate, Origin
+from stackcheck.solver.domains import IMAGE
+from stackcheck.solver.encode import Encoding
+from stackcheck.solver.origins import FactOrigin, OriginKind
+
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_.:/-]*)\}")
+_MOST_NAMED = 3
+
+
+def told(encoding: Encoding, core: Sequence[int]) -> tuple[list[str], list[str]]:
+    """Return a conflict's chain and its facts, each in words; `core` is a minimal set of origins."""
+    allowed = allowed_masks(encoding, core)
+    wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
+    facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
+    lines = [fact_text(encoding, i, allowed) for i in facts]
+    chain = [f"you ask for {encoding.origins[i].text}" for i in wishes]
+    chain += lines
+    chain.append(_conclusion(encoding, core))
+    return chain, lines
+
+
+def allowed_masks(encoding: Encoding, origins: Sequence[int]) -> dict[str, int]:
+    """Return which candidates of each component the wishes among `origins` leave."""
+    wanted = {i for i in origins if encoding.origins[i].kind is OriginKind.WISH}
+    allowed: dict[str, int] = {}
+    for origin, terms in encoding.problem.rows:
+        if origin in wanted and len(terms) == 1:
+            number, mask = terms[0]
+            name = encoding.names[number]
+            full = (1 << encoding.problem.variables[number].size) - 1
+            allowed[name] = allowed.get(name, full) & ~mask
+    return allowed
+
+
+def fact_text(encoding: Encoding, origin: int, allowed: Mapping[str, int]) -> str:
+    """Return an origin in words, its placeholders filled with the versions it excludes among the allowed ones."""
+    masks: dict[str, int] = {}
+    for row_origin, terms in encoding.problem.rows:
+        if row_origin != origin:
+            continue
+        named = {encoding.names[n]: m for n, m in terms}
+        if all(m & allowed.get(name, m) for name, m in named.items()):
+            for name, mask in named.items():
+                masks[name] = masks.get(name, 0) | mask & allowed.get(name, mask)
+    fact = encoding.origins[origin]
+    return fill(encoding, fact, masks)
+
+
+def fill(encoding: Encoding, fact: FactOrigin, masks: Mapping[str, int]) -> str:
+    """Return a fact's text with placeholders replaced: `{torch}` by versions, `{torch.cuda}` and `{gpu.name}` by values."""
+
+    def replaced(match: re.Match[str]) -> str:
+        subject = match[1]
+        head, _, attribute = subject.partition(".")
+        if head == "gpu" and not attribute:
+            return encoding.universe.gpu.name
+        constant = encoding.universe.constants.get(subject)
+        if constant is not None:
+            return _worded(constant)
+        if head not in encoding.universe.domains or head == IMAGE:
+            return attribute or head
+        chosen = _members(encoding, head, masks.get(head, -1))
+        if not attribute:
+            return versions_text(chosen)
+        values = dict.fromkeys(
+            _worded(v) for v in (c.value(attribute) for c in chosen) if not isinstance(v, Missing)
+        )
+        return " or ".join(list(values)[:_MOST_NAMED]) or "?"
+
+    return " ".join(_PLACEHOLDER.sub(replaced, fact.text).split())
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(map(str, value)))
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def _members(encoding: Encoding, name: str, mask: int) -> list[Candidate]:
+    domain = encoding.literals.domains[name]
+    return [c for bit, c in enumerate(domain) if mask >> bit & 1 and c.version is not None]
+
+
+def versions_text(candidates: Sequence[Candidate]) -> str:
+    """Return a short text for a set of candidates: their versions if few, else the oldest and the newest."""
+    by_version: dict[str, list[str]] = {}
+    for candidate in candidates:
+        labels = by_version.setdefault(candidate.version.text if candidate.version else "", [])
+        suffix = candidate.text.partition("+")[2]
+        if suffix and candidate.origin is not Origin.IMAGE and suffix not in labels:
+            labels.append(suffix)
+    if not by_version:
+        return ""
+    if len(by_version) == 1:
+        version, labels = next(iter(by_version.items()))
+        if len(labels) == 1 and "+" not in version:
+            return f"{version}+{labels[0]}"
+        return version if not labels or "+" in version else f"{version} ({', '.join(labels)})"
+    if len(by_version) <= _MOST_NAMED:
+        return ", ".join(by_version)
+    ordered = sorted((c for c in candidates if c.version), key=lambda c: c.version.key if c.version else ())
+    return f"{ordered[0].version} to {ordered[-1].version}"
+
+
+def _conclusion(encoding: Encoding, core: Sequence[int]) -> str:
+    counts: dict[str, int] = {}
+    for origin in core:
+        for subject in dict.fromkeys(encoding.origins[origin].subjects):
+            counts[subject] = counts.get(subject, 0) + 1
+    shared = [s for s in counts if counts[s] > 1 and s in encoding.universe.domains and s != IMAGE]
+    if shared:
+        best = max(shared, key=lambda s: (counts[s], s))
+        return f"so no {best} is left that fits all of these"
+    return "so nothing fits all of these"

@@ -1,0 +1,208 @@
+"""The question and its answer: a stack with its reasons, or a minimal conflict with proved alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.errors import InternalError, UsageError
+from stackcheck.model.release import Gpu, Instance
+from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
+from stackcheck.model.version import Version
+from stackcheck.solver.answer import build_stack
+from stackcheck.solver.candidates import Origin
+from stackcheck.solver.domains import Universe
+from stackcheck.solver.encode import Encoding, encode
+from stackcheck.solver.explain import alternatives as find_alternatives
+from stackcheck.solver.explain import minimal_conflict
+from stackcheck.solver.narrate import told
+from stackcheck.solver.origins import OriginKind
+from stackcheck.solver.request import Request, Wish
+from stackcheck.solver.search import Conflict, SearchLimit, Solution, solve
+
+MOST_ALTERNATIVES = 4
+
+
+def resolve(catalog: Catalog, request: Request) -> Stack:
+    """Return the best stack for a request, or a stack whose `conflict` says why there is none.
+
+    Raises:
+        UsageError: the request names a GPU, instance, image or component that nobody knows, or contradicts itself.
+        InternalError: the search gave up.
+    """
+    gpu, instance, arch = target_of(catalog, request)
+    request = _checked(catalog, request)
+    universe = Universe(catalog, request, gpu, instance, arch)
+    encoding = encode(universe)
+    try:
+        answer = solve(encoding.problem)
+        if isinstance(answer, Solution):
+            return build_stack(encoding, answer)
+        return _conflict(encoding, answer)
+    except SearchLimit as fault:
+        raise InternalError(
+            f"the search gave up: {fault}", fix="pin more components, and report this request"
+        ) from fault
+
+
+def question(catalog: Catalog, request: Request) -> tuple[Encoding, Solution | None]:
+    """Return the encoded request and its solution, if it has one; for `why` and other questions about an answer."""
+    gpu, instance, arch = target_of(catalog, request)
+    encoding = encode(Universe(catalog, _checked(catalog, request), gpu, instance, arch))
+    answer = solve(encoding.problem)
+    return encoding, answer if isinstance(answer, Solution) else None
+
+
+def target_of(catalog: Catalog, request: Request) -> tuple[Gpu, Instance | None, str]:
+    """Return GPU, instance type and CPU architecture of a request; an instance type implies the other two.
+
+    Raises:
+        UsageError: one of them is unknown or they contradict each other.
+    """
+    instance = None
+    if request.instance is not None:
+        instance = catalog.instance(request.instance)
+        if instance is None:
+            raise UsageError(
+                f"unknown instance type {request.instance!r}",
+                fix=_nearest(catalog, request.instance, "instance"),
+            )
+    wanted = request.gpu or (instance.gpu if instance else "")
+    gpu = catalog.find_gpu(wanted) if wanted else None
+    if gpu is None:
+        raise UsageError(f"unknown GPU {wanted!r}", fix=_nearest(catalog, wanted, "gpu"))
+    if instance is not None and instance.gpu != gpu.id:
+        raise UsageError(f"{instance.id} has {instance.gpu}, not {gpu.id}", fix="leave --gpu out")
+    known = sorted(str(a) for a in gpu.attributes.get("arch") or ("x86_64",))
+    arch = request.arch or (
+        str(instance.attributes.get("arch")) if instance and instance.attributes.get("arch") else None
+    )
+    if arch is None:
+        arch = "x86_64" if "x86_64" in known else known[0]
+    if arch not in known:
+        raise UsageError(
+            f"{gpu.name} sits in {' or '.join(known)} machines, not {arch}", fix="leave --arch out"
+        )
+    return gpu, instance, arch
+
+
+def _nearest(catalog: Catalog, name: str, what: str) -> str:
+    among = {"gpu": catalog.gpu_ids, "instance": catalog.instance_ids, "component": catalog.component_ids}[
+        what
+    ]
+    near = catalog.nearest(name, among)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"see `stackcheck show {what}`"
+    return hint if what == "component" or near else f"{hint}; known: {', '.join(among[:20])}"
+
+
+def _checked(catalog: Catalog, request: Request) -> Request:
+    """Return the request with component names resolved through aliases and ranges checked.
+
+    Raises:
+        UsageError: a component or image is unknown, or a range is none.
+    """
+    if request.image and catalog.find_image(request.image) is None:
+        raise UsageError(
+            f"unknown image {request.image!r}", fix="see `stackcheck show image`, or use --images none"
+        )
+    python = request.python and Wish(component="python", range=f"=={request.python}.*", flag="--python")
+    extra = (python,) if python else ()
+    return replace(
+        request,
+        frameworks=tuple(_checked_wish(catalog, w) for w in request.frameworks),
+        wishes=tuple(_checked_wish(catalog, w) for w in request.wishes + extra),
+        host=tuple(_checked_wish(catalog, w) for w in request.host),
+    )
+
+
+def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
+    from stackcheck.catalog.catalog import normalised
+
+    name = normalised(wish.component)
+    component = catalog.component(name)
+    if component is None:
+        component = catalog.component(catalog.aliases.get(name, ""))
+    if component is None:
+        raise UsageError(
+            f"unknown component {wish.component!r}", fix=_nearest(catalog, wish.component, "component")
+        )
+    from stackcheck.model.ranges import Range
+
+    try:
+        Range(wish.range, component.scheme)
+    except ValueError as fault:
+        raise UsageError(
+            f"{wish.flag} {wish.text!r}: {fault}", fix="write for example torch==2.11.0 or 'cuda>=13'"
+        ) from fault
+    return replace(wish, component=component.id)
+
+
+def _conflict(encoding: Encoding, answer: Conflict) -> Stack:
+    hard = encoding.background()
+    soft = [i for i in sorted(answer.origins) if i not in hard]
+    others = [i for i in range(len(encoding.origins)) if i not in hard and i not in answer.origins]
+    core = minimal_conflict(encoding.problem, hard, soft + others)
+    wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
+    facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
+    universe = encoding.universe
+    chain, lines = told(encoding, core)
+    sources = tuple(dict.fromkeys(s for i in facts for s in encoding.origins[i].sources))
+    return Stack(
+        target=_target(universe),
+        conflict=StackConflict(
+            requirements=(_target_text(universe), *(encoding.origins[i].text for i in wishes)),
+            facts=tuple(lines),
+            chain=tuple(chain),
+            sources=sources,
+        ),
+        alternatives=_alternatives(encoding),
+        requirements=tuple(w.text for w in universe.request.all_wishes),
+        policy=universe.request.policy,
+        data_version=universe.catalog.version,
+    )
+
+
+def _target(universe: Universe) -> Target:
+    count = universe.instance.gpu_count if universe.instance else None
+    interfaces = universe.instance.attributes.get("efa_interfaces") if universe.instance else None
+    return Target(
+        gpu=universe.gpu.id,
+        instance=universe.instance.id if universe.instance else None,
+        arch=universe.arch,
+        gpu_name=universe.gpu.name,
+        gpu_count=count,
+        efa_interfaces=int(interfaces) if isinstance(interfaces, int | float) else None,
+    )
+
+
+def _target_text(universe: Universe) -> str:
+    if universe.instance is not None:
+        return f"instance {universe.instance.id}"
+    return f"gpu {universe.gpu.id}"
+
+
+def _alternatives(encoding: Encoding) -> tuple[Alternative, ...]:
+    found: list[Alternative] = []
+    for dropped, solution in find_alternatives(encoding.problem, encoding.wishes(), most=MOST_ALTERNATIVES):
+        found.append(_alternative(encoding, dropped, solution))
+    return tuple(found)
+
+
+def _alternative(encoding: Encoding, dropped: Sequence[int], solution: Solution) -> Alternative:
+    universe = encoding.universe
+    changes = []
+    for origin in dropped:
+        wish = universe.request.all_wishes[encoding.origins[origin].wish]
+        chosen = encoding.candidate(solution.values, wish.component)
+        gone = chosen is None or chosen.origin in (Origin.ABSENT, Origin.UNSTATED)
+        to = f"leave {wish.component} out" if chosen is None or gone else f"{wish.component}=={chosen.text}"
+        changes.append(Change(encoding.origins[origin].text, to))
+    stack = build_stack(encoding, solution, brief=True)
+    result = {p.component: p.version for p in stack.pins}
+    return Alternative(
+        change=tuple(changes), result=result, image=stack.image.reference if stack.image else ""
+    )
+
+
+__all__ = ["Version", "question", "resolve", "target_of"]
