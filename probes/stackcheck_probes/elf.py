@@ -178,6 +178,19 @@ class Elf:
                 return False
         return False
 
+    def code_offset(self, name: str) -> int | None:
+        """Return where in the file the defined dynamic symbol ``name`` begins."""
+        table, names = self.section(".dynsym"), self.section(".dynstr")
+        wanted = name.encode() + b"\0"
+        if table is None or names is None:
+            return None
+        for offset in range(table.offset, table.offset + table.size // 24 * 24, 24):
+            where, _info, _other, section, value = self._unpack("<IBBHQ", offset)
+            begin = names.offset + where
+            if section != SHN_UNDEF and self.data[begin : begin + len(wanted)] == wanted:
+                return self._offset(value)
+        return None
+
     def symbols(self) -> Iterator[tuple[str, bool, bool]]:
         """Yield name, defined or not, weak or not of every dynamic symbol (by section .dynsym)."""
         table, names = self.section(".dynsym"), self.section(".dynstr")

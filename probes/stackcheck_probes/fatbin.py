@@ -48,6 +48,13 @@ class Code:
         counts[image.target] = counts.get(image.target, 0) + 1
         self.compressed += image.compressed
 
+    def merge(self, other: Code) -> None:
+        """Count another file's images too, as of one library split into several files."""
+        for mine, theirs in ((self.linked, other.linked), (self.relocatable, other.relocatable)):
+            for target, count in theirs.items():
+                mine[target] = mine.get(target, 0) + count
+        self.compressed += other.compressed
+
     @property
     def images(self) -> int:
         """Return the number of images."""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stackcheck_probes.elf import ElfError, Dynamic, Elf
+from stackcheck_probes.elf import Dynamic, Elf, ElfError
 from stackcheck_probes.host import FileSystem
 from stackcheck_probes.interface import HostError
 

@@ -121,13 +121,9 @@ class Look:
         attributes: Mapping[str, Value] | None = None,
         **extra: Value,
     ) -> None:
-        """Record one copy of a component; ``version`` None says that it is there but its version cannot be told."""
-        entry: dict[str, Value] = {
-            "version": version,
-            "scope": scope or self.seen.scope,
-            "path": path,
-            "method": method,
-        }
+        """Record one copy of a component; no ``version`` says that it is there but its version cannot be told."""
+        entry: dict[str, Value] = {"version": version} if version else {}
+        entry.update(scope=scope or self.seen.scope, path=path, method=method, where=path)
         kept = {key: value for key, value in (attributes or {}).items() if value is not None}
         if kept:
             entry["attributes"] = kept

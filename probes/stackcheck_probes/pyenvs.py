@@ -118,7 +118,7 @@ def _environment(files: FileSystem, prefix: str) -> Environment | None:
     config = _lines(files, f"{prefix}/pyvenv.cfg")
     if not site and not config:
         return None
-    kind, python = "system", _version_of(site)
+    kind, python = "system", _version_of(site, _real(files, f"{prefix}/bin/python3"))
     if config:
         settings = dict(_setting(line) for line in config)
         kind = "uv" if "uv" in settings else "venv"
@@ -138,14 +138,15 @@ def _setting(line: str) -> tuple[str, str]:
 
 
 def _site_directories(files: FileSystem, prefix: str) -> list[str]:
-    result: list[str] = []
-    for lib in ("lib", "lib64"):
-        base = f"{prefix}/{lib}"
-        for name in _names(files, base):
-            if _SITE.match(name):
-                result += [f"{base}/{name}/{kind}" for kind in ("site-packages", "dist-packages")]
-    if prefix in ("/usr", "/usr/local"):
-        result.append(DEBIAN_SITE)
+    """Return the site directories of a prefix. Distributions split their own Python between /usr and /usr/local."""
+    if prefix == "/usr":
+        result = _below(files, "/usr/local", ("dist-packages",))
+        if not files.exists("/usr/local/bin/python3"):
+            result += _below(files, "/usr/local", ("site-packages",))
+        result += [*_below(files, "/usr", ("site-packages", "dist-packages")), DEBIAN_SITE]
+    else:
+        kinds = ("site-packages",) if prefix == "/usr/local" else ("site-packages", "dist-packages")
+        result = _below(files, prefix, kinds)
     unique: dict[str, str] = {}
     for path in result:
         if files.is_dir(path):
@@ -153,8 +154,16 @@ def _site_directories(files: FileSystem, prefix: str) -> list[str]:
     return list(unique.values())
 
 
-def _version_of(site: list[str]) -> str | None:
-    match = re.search(r"python(3\.\d+)", " ".join(site))
+def _below(files: FileSystem, prefix: str, kinds: tuple[str, ...]) -> list[str]:
+    names = {
+        lib: [name for name in _names(files, f"{prefix}/{lib}") if _SITE.match(name)]
+        for lib in ("lib", "lib64")
+    }
+    return [f"{prefix}/{lib}/{name}/{kind}" for lib in names for name in names[lib] for kind in kinds]
+
+
+def _version_of(site: list[str], interpreter: str) -> str | None:
+    match = re.search(r"python(3\.\d+)", " ".join([posixpath.basename(interpreter), *site]))
     return match[1] if match else None
 
 

@@ -20,6 +20,12 @@ _LOADERS = {
 LIBRARY_DIRECTORIES = ("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
                        "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")  # fmt: skip
 
+BOOT_PARAMETERS = ("iommu", "intel_iommu", "amd_iommu", "pci", "pcie_", "processor.", "intel_idle.", "intel_pstate", "idle",
+                   "amd_pstate", "numa_balancing", "clocksource", "tsc", "init_on_", "transparent_hugepage", "hugepage",
+                   "default_hugepagesz", "nvidia", "nouveau", "modprobe.blacklist", "rd.driver.blacklist", "mitigations",
+                   "isolcpus", "nohz_full", "rcu_nocbs", "cgroup", "systemd.unified_cgroup_hierarchy", "swiotlb",
+                   "module_blacklist", "nosmt", "nopti", "mce")  # fmt: skip
+
 
 def identity(look: Look) -> None:
     """Host name, architecture, instance type (from DMI: no metadata call), container or not."""
@@ -60,19 +66,8 @@ def kernel(look: Look) -> None:
 
 
 def redact_cmdline(line: str) -> str:
-    """Return the boot parameters without what names one machine (root file system, addresses)."""
-    private = (
-        "root=",
-        "BOOT_IMAGE=",
-        "initrd=",
-        "ip=",
-        "nfsroot=",
-        "netroot=",
-        "rd.iscsi",
-        "resume=",
-        "cryptdevice=",
-    )
-    return " ".join(word for word in line.split() if not word.startswith(private))
+    """Return those boot parameters that bear on GPUs, memory and idle states: the rest may name the machine."""
+    return " ".join(word for word in line.split() if word.split("=")[0].startswith(BOOT_PARAMETERS))
 
 
 def distribution(look: Look) -> None:
