@@ -1,0 +1,281 @@
+"""`python -m torch.utils.collect_env`, vLLM's `collect_env.py` (sections with aligned colons) and SGLang's `check_env`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.pins import parse_pin
+from stackcheck.ingest.interface import Line
+from stackcheck.model.version import cudnn_from_code
+
+_FIELD = re.compile(r"\s{0,4}(?P<key>[A-Za-z][\w+/(). ,-]{1,80}?) {0,60}: {0,4}(?P<value>.*)\Z")
+_GPU = re.compile(
+    r"\s{0,8}(?:GPU models and configuration *: *)?GPU (?P<index>[\d, ]{1,200}?) ?: {0,4}(?P<model>\S.{0,120})\Z"
+)
+_PACKAGE = re.compile(r"\[(?P<tool>pip3?|conda|uv)\] +(?P<rest>\S.*)\Z")
+_VERSION = re.compile(r"v?(\d{1,9}(?:\.\w{1,40}){0,8}(?:\+[\w.]{1,80})?)")
+_LIBRARY = re.compile(
+    r"(?P<path>/?\S{0,200}?lib(?P<name>\w{1,60})\.so\.(?P<version>\d{1,4}(?:\.\d{1,6}){1,3}))\Z"
+)
+_EMPTY = frozenset(
+    (
+        "",
+        "n/a",
+        "none",
+        "could not collect",
+        "not set",
+        "unknown",
+        "no cuda",
+        "not installed",
+        "module not found",
+    )
+)
+
+Handler = Callable[[Draft, str, Line], None]
+
+
+def _absent(value: str) -> bool:
+    return value.strip().lower() in _EMPTY
+
+
+def _component(component: str, *, loaded: bool | None = None) -> Handler:
+    def handle(draft: Draft, value: str, line: Line) -> None:
+        match = _VERSION.search(value)
+        if match:
+            draft.component(component, match[1], line, loaded=loaded)
+
+    return handle
+
+
+def _cuda_of_torch(draft: Draft, value: str, line: Line) -> None:
+    match = _VERSION.match(value.strip())
+    if match is None:
+        return
+    draft.component("cuda", match[1], line)
+    draft.component("torch", "", line, attributes={"cuda": ".".join(match[1].split(".")[:2])})
+
+
+def _os(draft: Draft, value: str, line: Line) -> None:
+    if match := re.search(r"\((x86_64|aarch64|arm64|amd64)\)", value):
+        draft.single("arch", {"arm64": "aarch64", "amd64": "x86_64"}.get(match[1], match[1]), line)
+    if match := re.match(
+        r"([A-Za-z][A-Za-z ]{1,40}?)(?: (?:GNU/)?Linux)?(?: release)? (\d{1,4}(?:\.\d{1,4}){0,2})", value
+    ):
+        name = re.sub(r" (?:gnu/)?linux$", "", match[1].lower())
+        draft.component(
+            "os",
+            f"{'-'.join(name.split())}-{_os_version(match[2])}",
+            line,
+            attributes={"id": name, "version_id": match[2]},
+        )
+
+
+def _os_version(version: str) -> str:
+    """Return a distribution's version as os-release gives it: 22.04 for 22.04.5."""
+    return ".".join(version.split(".")[:2])
+
+
+def _libc(draft: Draft, value: str, line: Line) -> None:
+    if match := re.match(r"glibc-(\d{1,3}\.\d{1,3})", value):
+        draft.component("glibc", match[1], line)
+
+
+def _platform(draft: Draft, value: str, line: Line) -> None:
+    if match := re.match(
+        r"Linux-(\d{1,3}\.\d{1,4}[\w.+-]{0,80}?)-(x86_64|aarch64)(?:-with-glibc(\d{1,3}\.\d{1,3}))?", value
+    ):
+        draft.component("kernel", match[1], line, scope="host")
+    if match := re.search(r"(x86_64|aarch64)", value):
+        draft.single("arch", match[1], line)
+
+
+def _cudnn(draft: Draft, value: str, line: Line) -> None:
+    if match := re.match(r"(\d{4,6})\Z", value.strip()):
+        draft.component("cudnn", cudnn_from_code(int(match[1])), line, loaded=True)
+    elif match := _LIBRARY.search(value.strip()):
+        _library(draft, match, line)
+    elif match := re.match(r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}\Z", value.strip()):
+        draft.component("cudnn", match[0], line)
+
+
+def _library(draft: Draft, match: re.Match[str], line: Line) -> None:
+    """cuDNN comes as a dozen files of one version: the directory stands for them."""
+    component = draft.context.component("lib" + match["name"].partition("_")[0])
+    if component:
+        draft.component(
+            component, match["version"], line, path=match["path"].strip().rpartition("/")[0] or match["path"]
+        )
+
+
+def _cuda_available(draft: Draft, value: str, line: Line) -> None:
+    draft.fact("cuda_available", value.strip().lower() == "true", line)
+
+
+def _fact(name: str) -> Handler:
+    def handle(draft: Draft, value: str, line: Line) -> None:
+        if not _absent(value):
+            draft.fact(name, value, line)
+
+    return handle
+
+
+def _module_loading(draft: Draft, value: str, line: Line) -> None:
+    if not _absent(value):
+        draft.environment("CUDA_MODULE_LOADING", value.strip(), line)
+
+
+def _gcc(draft: Draft, value: str, line: Line) -> None:
+    if match := re.search(
+        r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\s*\Z", re.sub(r"-\d{6,}.*$| \d{8}.*$", "", value)
+    ):
+        draft.fact("gcc", match[1], line)
+
+
+def _vllm_archs(draft: Draft, value: str, line: Line) -> None:
+    match = re.match(r"CUDA Archs: ([^;]{1,200})", "CUDA Archs: " + value)
+    if match and not _absent(match[1]):
+        draft.fact("vllm_cuda_archs", match[1], line)
+
+
+FIELDS: dict[str, Handler] = {
+    "pytorch version": _component("torch", loaded=True),
+    "pytorch": _component("torch", loaded=True),
+    "cuda used to build pytorch": _cuda_of_torch,
+    "os": _os,
+    "gcc version": _gcc,
+    "libc version": _libc,
+    "python version": _component("python", loaded=True),
+    "python": _component("python", loaded=True),
+    "python platform": _platform,
+    "is cuda available": _cuda_available,
+    "cuda available": _cuda_available,
+    "cuda runtime version": _component("cuda-toolkit"),
+    "nvcc": _component("cuda-toolkit"),
+    "cuda_module_loading set to": _module_loading,
+    "nvidia driver version": _component("driver", loaded=True),
+    "cuda driver version": _component("driver", loaded=True),
+    "cudnn version": _cudnn,
+    "vllm version": _component("vllm", loaded=True),
+    "cuda archs": _vllm_archs,
+    "numa node(s)": _fact("numa_nodes"),
+}  # fmt: skip
+"""Keys as the scripts print them, lower case."""
+
+
+def sniff(text: str) -> float:
+    """Count the lines only these scripts print."""
+    marks = ("PyTorch version", "CUDA used to build PyTorch", "Is CUDA available", "Nvidia driver version", "[pip3] ",
+             "[conda] ", "CUDA runtime version", "CUDA Driver Version", "Collecting environment information")  # fmt: skip
+    hits = sum(mark in text for mark in marks)
+    return min(1.0, 0.4 + 0.2 * hits) if hits else 0.0
+
+
+def read(draft: Draft) -> None:
+    """Record what the report says of torch, CUDA, driver, GPUs, operating system and packages."""
+    report = _Report(draft)
+    for line in draft.source.open():
+        report.take(line)
+    report.finish()
+
+
+class _Report:
+    """State while a report is read: lists continue over lines."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.cudnn_follows = False
+        self.gpus: dict[int, Line] = {}
+
+    def take(self, line: Line) -> None:
+        text = line.text
+        if match := _PACKAGE.match(text.strip()):
+            _package(self.draft, match, line)
+            return
+        if match := _GPU.match(text):
+            self._gpu(match, line)
+            return
+        if self.cudnn_follows and (match := _LIBRARY.match(text.strip())):
+            _library(self.draft, match, line)
+            return
+        self.cudnn_follows = False
+        match = _FIELD.match(text)
+        if match:
+            self._field(match["key"].strip().lower(), match["value"], line)
+
+    def _field(self, key: str, value: str, line: Line) -> None:
+        handler = FIELDS.get(key)
+        if handler is None:
+            if key in _SILENT:
+                self.draft.source.claim(line.number)
+            else:
+                self._sglang(key, value, line)
+            return
+        self.draft.source.claim(line.number)
+        if key == "cudnn version":
+            self.cudnn_follows = "one of the following" in value
+        if not _absent(value):
+            handler(self.draft, value, line)
+
+    def _sglang(self, key: str, value: str, line: Line) -> None:
+        """`sglang: 0.4.6`, `flashinfer: Module Not Found`: any package name as a key."""
+        match = _VERSION.match(value.strip())
+        component = self.draft.context.component(key) if match or _absent(value) else None
+        if component is None:
+            return
+        if match and "." in match[1] and match.end() == len(value.strip()):
+            self.draft.component(component, match[1], line)
+        elif "not found" in value.lower() or "not installed" in value.lower():
+            self.draft.absent(component, line)
+
+    def _gpu(self, match: re.Match[str], line: Line) -> None:
+        indices = [int(i) for i in re.findall(r"\d{1,3}", match["index"])]
+        model = match["model"].strip()
+        if capability := re.match(r"(?:Compute Capability: )?(\d{1,2}\.\d)\Z", model):
+            self.draft.fact("compute_capability", capability[1], line)
+            return
+        self.draft.gpu(re.sub(r" \(UUID: .*| \(capability.*", "", model), line)
+        self.gpus.update((i, line) for i in indices)
+
+    def finish(self) -> None:
+        if self.gpus and (len(self.gpus) > 1 or self.draft.components):
+            first = self.gpus[min(self.gpus)]
+            self.draft.gpu(None, first, len(self.gpus))
+
+
+_SILENT = frozenset((
+    "is debug build", "rocm used to build pytorch", "clang version", "cmake version", "hip runtime version",
+    "miopen runtime version", "is xnnpack available", "gpu models and configuration", "hip version", "neuron sdk version",
+    "versions of relevant libraries", "vllm build flags", "gpu topology", "rocm version", "nvidia topology", "cpu",
+))  # fmt: skip
+
+
+def _package(draft: Draft, match: re.Match[str], line: Line) -> None:
+    rest = match["rest"]
+    draft.source.claim(line.number)
+    if match["tool"] == "conda":
+        words = rest.split()
+        if len(words) > 1 and words[1][:1].isdigit():
+            conda_package(draft, words[0], words[1], words[2] if len(words) > 2 else "", line)
+        return
+    pin = parse_pin(rest)
+    if pin and pin.version:
+        draft.package(pin.name, pin.version, line, attributes=pin.attributes)
+
+
+def conda_package(draft: Draft, name: str, version: str, build: str, line: Line) -> None:
+    """Add a conda package; the build string of PyTorch's channel tells its CUDA (`py3.11_cuda12.4_cudnn9.1.0_0`, `cuda129py312`)."""
+    attributes: dict[str, object] = {}
+    if match := re.search(r"cuda_?(\d{2}\.\d|\d{3})(?!\d)", build):
+        attributes["cuda"] = match[1] if "." in match[1] else f"{match[1][:2]}.{match[1][2]}"
+    if name == "pytorch-cuda":  # a selector of the CUDA line, whose version is CUDA's
+        draft.component("cuda", version, line, attributes={"package": name})
+        return
+    if (
+        draft.context.package(name) == "torch"
+        and "cudnn" in build
+        and (match := re.search(r"cudnn(\d{1,2}\.\d{1,2}\.\d{1,2})", build))
+    ):
+        draft.component("cudnn", match[1], line, attributes={"package": name})
+    draft.package(name, version, line, attributes=attributes)

@@ -1,0 +1,58 @@
+"""Our own inventory (`stackcheck.inventory/1`), as `stackcheck probe --inventory` writes it."""
+
+from __future__ import annotations
+
+from stackcheck.ingest.documents import looks_like_json
+from stackcheck.ingest.draft import Draft
+from stackcheck.model.errors import InputError
+from stackcheck.model.inventory import SCHEMA, Inventory
+from stackcheck.model.inventory_json import inventory_from_json
+
+_FAMILY = SCHEMA.partition("/")[0]
+
+
+def sniff(text: str) -> float:
+    """Look for the schema's name."""
+    return 1.0 if _FAMILY in text else 0.0
+
+
+def read(draft: Draft) -> None:
+    """Record the inventories in the text, joined; the first names the subject.
+
+    Raises:
+        InputError: the text is meant as an inventory and has the wrong shape, or is broken JSON.
+    """
+    result: Inventory | None = None
+    for document in draft.source.documents:
+        body = document.value
+        if not isinstance(body, dict) or not str(body.get("schema", "")).startswith(_FAMILY):
+            continue
+        try:
+            found = inventory_from_json(body, where=draft.source.name)
+        except RecursionError:
+            raise _broken(draft.source.name, "is nested too deeply") from None
+        draft.source.claim_range(document.first, document.last)
+        result = found if result is None else result.merged(found)
+    if result is None:
+        if looks_like_json(draft.source.lines) and draft.source.lines and f'"{_FAMILY}' in draft.source.text:
+            raise _broken(draft.source.name, _fault(draft.source.text))
+    else:
+        draft.adopt(result)
+
+
+def _broken(where: str, what: str) -> InputError:
+    return InputError(what, where=where, fix="write it again with `stackcheck probe --inventory`")
+
+
+def _fault(text: str) -> str:
+    import json
+
+    try:
+        json.loads(text)
+    except RecursionError:
+        return "is nested too deeply"
+    except json.JSONDecodeError as fault:
+        return f"is broken JSON (line {fault.lineno}: {fault.msg})"
+    except ValueError as fault:
+        return f"is broken JSON ({str(fault)[:80]})"
+    return "holds an inventory in a place where none is expected"

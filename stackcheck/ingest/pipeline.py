@@ -1,0 +1,145 @@
+"""From texts to one inventory: clean, cut, let every format that recognises a piece read it, join, say what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stackcheck.ingest.cleaning import clean, is_fence, stripped
+from stackcheck.ingest.interface import Context, Line, SourceText
+from stackcheck.ingest.reconcile import reconcile
+from stackcheck.ingest.registry import INGESTERS, Format, find
+from stackcheck.ingest.segments import Segment, split
+from stackcheck.model.errors import InputError
+from stackcheck.model.inventory import Inventory, Note, Text
+
+LONG = 4000  # lines from which on repeated shapes are dropped
+SHAPE_LIMIT = 300  # lines of one shape that are read; a rank more or less says nothing new
+_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What became of one file."""
+
+    inventory: Inventory = field(default_factory=Inventory)
+    scores: dict[str, float] = field(default_factory=dict)
+    claimed: set[int] = field(default_factory=set)
+
+    def took(self, record: Format, score: float, found: Inventory) -> None:
+        self.inventory = self.inventory.merged(found)
+        self.scores[record.format] = max(score, self.scores.get(record.format, 0.0))
+
+    @property
+    def formats(self) -> list[str]:
+        return sorted(self.scores, key=lambda f: -self.scores[f])
+
+
+def read_all(
+    texts: Sequence[tuple[str, str]],
+    *,
+    aliases: Mapping[str, str],
+    gpu_names: Mapping[str, str],
+    forced_format: str | None,
+) -> Inventory:
+    """See `stackcheck.ingest.ingest`."""
+    context = Context(aliases, gpu_names)
+    formats: Sequence[Format] = INGESTERS
+    if forced_format is not None:
+        forced = find(forced_format)
+        if forced is None:
+            known = ", ".join(f.format for f in INGESTERS)
+            raise InputError(f"there is no format {forced_format[:40]!r}", fix=f"formats: {known}")
+        formats = (forced,)
+    result = Inventory()
+    for name, text in texts:
+        result = result.merged(_read(name, clean(text), formats, context))
+    return reconcile(result)
+
+
+def _read(name: str, content: str, formats: Sequence[Format], context: Context) -> Inventory:
+    numbered = [Line(i, text) for i, text in enumerate(content.split("\n"), 1)]
+    reading = _Reading()
+    forced = len(formats) == 1
+    pieces = [Segment("", 0, numbered)] if forced else split(numbered)
+    for piece in pieces:
+        _read_piece(name, piece, formats, context, reading, forced=forced)
+    found = reading.inventory
+    return replace(
+        found,
+        subject=found.subject or name,
+        notes=found.notes + tuple(_remarks(name, numbered, reading)),
+        texts=(*found.texts, Text(name, " ".join(reading.formats), content)),
+    )
+
+
+def _read_piece(
+    name: str, piece: Segment, formats: Sequence[Format], context: Context, reading: _Reading, *, forced: bool
+) -> None:
+    document = SourceText(name, piece.lines, piece.command, reading.claimed, piece.at)
+    if piece.at:
+        reading.claimed.add(piece.at)
+    _offer(document, [f for f in formats if f.whole], context, reading, forced=forced)
+    rest = [line for line in piece.lines if line.number not in reading.claimed and line.text]
+    if len(rest) > LONG:
+        rest = _shortened(rest, reading.claimed)
+    bare = stripped(rest)
+    _offer(
+        SourceText(name, bare, piece.command, reading.claimed, piece.at),
+        [f for f in formats if not f.whole],
+        context,
+        reading,
+        forced=forced,
+    )
+
+
+def _offer(
+    source: SourceText, formats: Iterable[Format], context: Context, reading: _Reading, *, forced: bool
+) -> None:
+    text = source.text
+    for record in formats:
+        if not forced and not record.hinted(text, source.name, source.command):
+            continue
+        score = record.sniff(text, source.name, source.command)
+        if score <= 0 and not forced:
+            continue
+        before = len(source.claimed)
+        found = record.parse(source, context)
+        if found != _NOTHING or len(source.claimed) > before:
+            reading.took(record, score, found)
+
+
+_NOTHING = Inventory()
+
+
+def _shortened(lines: Sequence[Line], claimed: set[int]) -> list[Line]:
+    """Return the lines without those that differ from many others in numbers only; these count as understood."""
+    seen: dict[str, int] = {}
+    kept: list[Line] = []
+    shapes = "\n".join(line.text for line in lines).translate(_DIGITS).split("\n")
+    for line, shape in zip(lines, shapes, strict=True):
+        count = seen.get(shape, 0)
+        seen[shape] = count + 1
+        if count < SHAPE_LIMIT:
+            kept.append(line)
+        else:
+            claimed.add(line.number)
+    return kept
+
+
+def _remarks(name: str, lines: Sequence[Line], reading: _Reading) -> Iterable[Note]:
+    spoken = [line for line in lines if line.text.strip(" \t-=+_#*|.") and not is_fence(line.text)]
+    left = [line for line in spoken if line.number not in reading.claimed]
+    if not spoken:
+        yield Note(name, "empty: there is nothing to read")
+    elif not reading.scores:
+        titles = ", ".join(f.title for f in INGESTERS)
+        yield Note(name, f"nothing was recognised in {len(spoken)} lines; known are: {titles}")
+    elif left:
+        titles = ", ".join(f.title for record in reading.formats if (f := find(record)))
+        first = left[0]
+        yield Note(
+            name,
+            f"read as {titles}; {len(left)} of {len(spoken)} lines hold nothing this program reads, "
+            f"the first is line {first.number}: {first.text.strip()[:100]}",
+        )

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from stackcheck.ingest import ingest
+from stackcheck.ingest.interface import normal
+from stackcheck.model.inventory import Inventory
+
+SAMPLES = Path(__file__).with_name("samples")
+
+_NAMES = {
+    "nccl": "libnccl libnccl2 nvidia-nccl nvidia-nccl-cu12 nvidia-nccl-cu13",
+    "cudnn": "libcudnn libcudnn9 nvidia-cudnn nvidia-cudnn-cu12 nvidia-cudnn-cu13",
+    "cublas": "libcublas nvidia-cublas nvidia-cublas-cu12",
+    "cuda": "cudart libcudart cuda-cudart nvidia-cuda-runtime nvidia-cuda-runtime-cu12",
+    "cuda-toolkit": "nvcc ptxas cuda-nvcc",
+    "cuda-compat": "",
+    "nvjitlink": "libnvjitlink nvidia-nvjitlink nvidia-nvjitlink-cu12",
+    "nvshmem": "libnvshmem libnvshmem3 nvidia-nvshmem-cu12 nvidia-nvshmem-cu13",
+    "driver": "nvidia-driver libcuda libnvidia-ml libnvidia-compute",
+    "fabric-manager": "nvidia-fabricmanager",
+    "torch": "pytorch",
+    "torchvision": "",
+    "triton": "pytorch-triton",
+    "flash-attn": "flash_attn",
+    "flashinfer": "flashinfer-python",
+    "transformer-engine": "transformer_engine",
+    "transformers": "",
+    "vllm": "",
+    "sglang": "",
+    "sgl-kernel": "sglang-kernel",
+    "jax": "",
+    "jaxlib": "",
+    "deepspeed": "",
+    "libfabric": "libfabric-aws libfabric1-aws libfabric-aws-bin libfabric-aws-dev",
+    "efa-driver": "efa",
+    "efa-installer": "",
+    "aws-ofi-nccl": "libnccl-ofi",
+    "openmpi": "openmpi40-aws openmpi50-aws",
+    "rdma-core": "libibverbs1 ibverbs-providers",
+    "gdrcopy": "libgdrapi",
+    "gdrdrv": "",
+    "dcgm": "datacenter-gpu-manager",
+    "nixl": "nixl-cu13",
+    "ucx": "libucx",
+    "python": "",
+    "glibc": "",
+    "kernel": "",
+    "os": "",
+    "kubernetes": "kubelet",
+}
+ALIASES: Mapping[str, str] = {
+    normal(name): component for component, names in _NAMES.items() for name in (component, *names.split())
+}
+GPU_NAMES: Mapping[str, str] = {
+    "b200": "b200",
+    "nvidia b200": "b200",
+    "b300": "b300",
+    "nvidia b300 sxm6 ac": "b300",
+    "h100": "h100",
+    "nvidia h100 80gb hbm3": "h100",
+    "h200": "h200",
+    "a100": "a100",
+    "a100-sxm4-80gb": "a100",
+    "l40s": "l40s",
+}
+
+Reader = Callable[..., Inventory]
+
+
+def read_text(*texts: str, forced_format: str | None = None, name: str = "paste.txt") -> Inventory:
+    """Return the inventory of texts, each a file of its own: the first is called `name`."""
+    pairs = [(name if i == 0 else f"{i}-{name}", text) for i, text in enumerate(texts)]
+    return ingest(pairs, aliases=ALIASES, gpu_names=GPU_NAMES, forced_format=forced_format)
+
+
+def versions(inventory: Inventory, component: str) -> set[str]:
+    """Return the versions seen of a component."""
+    return {o.version for o in inventory.components.get(component, ())}
+
+
+@pytest.fixture
+def sample() -> Callable[[str], Inventory]:
+    def read(name: str) -> Inventory:
+        return read_text((SAMPLES / name).read_text(encoding="utf-8"), name=name)
+
+    return read
