@@ -19,7 +19,7 @@ _RPM = re.compile(
 
 def sniff(text: str) -> float:
     """Look for the installer's version line."""
-    return 1.0 if _INSTALLER.search(text) or name.endswith("efa_installed_packages") else 0.0
+    return 1.0 if _INSTALLER.search(text) else 0.0
 
 
 def read(draft: Draft) -> None:

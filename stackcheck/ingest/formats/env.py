@@ -20,29 +20,10 @@ _SPACED = ("setenv ", "ENV ", "set -gx ")
 _SECRET = re.compile(
     r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|_AUTH|COOKIE|SESSION|SIGNATURE|WEBHOOK"
 )
-_PERSONAL = frozenset(
-    [
-        "USER",
-        "USERNAME",
-        "LOGNAME",
-        "HOME",
-        "PWD",
-        "OLDPWD",
-        "HOSTNAME",
-        "HOST",
-        "MAIL",
-        "EMAIL",
-        "SHELL",
-        "TERM",
-        "SHLVL",
-        "LS_COLORS",
-        "PS1",
-        "PS2",
-        "XAUTHORITY",
-        "DISPLAY",
-        "EDITOR",
-    ]
-)
+_PERSONAL = frozenset((
+    "DISPLAY", "EDITOR", "EMAIL", "HOME", "HOST", "HOSTNAME", "LOGNAME", "LS_COLORS", "MAIL", "OLDPWD", "PS1",
+    "PS2", "PWD", "SHELL", "SHLVL", "TERM", "USER", "USERNAME", "XAUTHORITY",
+))  # fmt: skip
 _PERSONAL_PREFIX = (
     "SSH_",
     "XDG_",

@@ -36,7 +36,7 @@ def read(draft: Draft) -> None:
     """Record versions, plug-in, provider, transports, settings and errors that the log tells."""
     seen: set[str] = set()
     for line in draft.source.open():
-        body = _body(source, line)
+        body = _body(draft.source, line)
         if not body or body in seen:
             continue
         seen.add(body)
