@@ -98,6 +98,11 @@ class Catalog:
         return self._gpu_names.get(wanted) or self._gpu_names.get(wanted.removeprefix("nvidia-"))
 
     @cached_property
+    def gpu_names(self) -> Mapping[str, str]:
+        """Every name under which a GPU is known, in lower case, to its id."""
+        return {a.lower(): g.id for g in self.gpus() for a in (g.id, g.name, *g.aliases)}
+
+    @cached_property
     def _gpu_names(self) -> Mapping[str, Gpu]:
         names: dict[str, Gpu] = {}
         for gpu in self.gpus():

@@ -1,0 +1,271 @@
+"""An inventory as a view for rules: what each subject means on this node, and where that was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from stackcheck.catalog.catalog import Catalog, normalised
+from stackcheck.catalog.evaluate import Missing
+from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
+from stackcheck.catalog.parse import ATTRIBUTE_TYPES
+from stackcheck.model.gpucode import Capability
+from stackcheck.model.inventory import Evidence, Inventory, Observation
+from stackcheck.model.release import Build, Component, Gpu, Image, Instance, Release
+from stackcheck.model.version import Version
+
+_FACT_PREFIXES = ("log", "limit", "module", "service", "device", "file")
+
+
+class Seen:
+    """One component as it counts on this node: the observation that matters, and the release and build it means."""
+
+    def __init__(
+        self, component: Component, observation: Observation, cuda: str | None, arch: str | None
+    ) -> None:
+        """Identify an observation; a version that cannot be parsed leaves everything unknown."""
+        self.component = component
+        self.observation = observation
+        self.version: Version | None = (
+            parsed_version(component, observation.version) if observation.version else None
+        )
+        self.release: Release | None = match_release(component, self.version) if self.version else None
+        self.build: Build | None = None
+        if self.release is not None and self.version is not None:
+            self.build = match_build(self.release, self.version, arch, _cuda_of(observation) or cuda)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        """What is known of it: the release's facts, the build's over them, what the place itself says over both."""
+        known: dict[str, Any] = {}
+        if self.release is not None:
+            known.update(self.release.attributes)
+            if self.build is None and self.release.builds:
+                known.update(_agreed(self.release.builds))
+        elif self.version is not None:
+            known.update(self._agreed_by_prefix(self.version))
+        if self.build is not None:
+            known.update(self.build.attributes)
+        if self.version is not None:
+            known.update(local_attributes(self.component, self.version))
+        known.update(self._observed())
+        return known
+
+    def _agreed_by_prefix(self, version: Version) -> dict[str, Any]:
+        """Return what all releases agree on whose version begins with a shorter one: `12.8` of 12.8.0, 12.8.1."""
+        length = len(version.release)
+        matching = [r for r in self.component.releases if r.version.release[:length] == version.release]
+        if not matching:
+            return {}
+        first, *others = matching
+        return {n: v for n, v in first.attributes.items() if all(o.attributes.get(n) == v for o in others)}
+
+    def _observed(self) -> dict[str, Any]:
+        observed: dict[str, Any] = {}
+        for name, value in self.observation.attributes.items():
+            kind = self.component.attribute_types.get(name)
+            if kind is None:
+                observed[name] = frozenset(map(str, value)) if isinstance(value, list | tuple) else value
+                continue
+            try:
+                observed[name] = ATTRIBUTE_TYPES[kind](value)
+            except (ValueError, TypeError):
+                continue
+        return observed
+
+
+def _cuda_of(observation: Observation) -> str | None:
+    cuda = observation.attributes.get("cuda")
+    return str(cuda) if cuda else None
+
+
+def _agreed(builds: tuple[Build, ...]) -> dict[str, Any]:
+    """Return the attributes that every build of a release has in common."""
+    first, *others = builds
+    return {n: v for n, v in first.attributes.items() if all(o.attributes.get(n) == v for o in others)}
+
+
+class Node:
+    """What subjects mean on one node; a `View` for the evaluator."""
+
+    def __init__(self, catalog: Catalog, inventory: Inventory) -> None:
+        """Hold `inventory` against `catalog`."""
+        self.catalog = catalog
+        self.inventory = inventory
+        self._seen: dict[str, Seen | None] = {}
+
+    @cached_property
+    def observations(self) -> Mapping[str, tuple[Observation, ...]]:
+        """Observations by component id, with aliases resolved and what follows from others added."""
+        known: dict[str, tuple[Observation, ...]] = {}
+        for name, seen in self.inventory.components.items():
+            known_id = name in self.catalog.component_ids
+            component_id = name if known_id else self.catalog.aliases.get(normalised(name), name)
+            known[component_id] = known.get(component_id, ()) + seen
+        for row in self.catalog.policy.get("derive", ()):
+            self._derive(known, row["component"], row["from"])
+        return known
+
+    def _derive(self, known: dict[str, tuple[Observation, ...]], target: str, source: str) -> None:
+        name, _, attribute = source.partition(".")
+        if target in known or not known.get(name):
+            return
+        component = self.catalog.component(name)
+        if component is None:
+            return
+        first = _primary(known[name])
+        value = Seen(component, first, None, self.arch).attributes.get(attribute)
+        local_says = bool(component) and first.version.partition("+")[2]
+        if value is not None and local_says:
+            method = Evidence("derived", first.evidence.where, f"{name} {first.version}")
+            known[target] = (Observation(version=str(value), evidence=method, scope="container"),)
+
+    @cached_property
+    def gpu(self) -> Gpu | None:
+        """The GPU model, by name or by instance type; None if neither is known."""
+        if self.inventory.gpu_model:
+            found = self.catalog.find_gpu(self.inventory.gpu_model)
+            if found is not None:
+                return found
+        return self.catalog.gpu(self.instance.gpu) if self.instance else None
+
+    @cached_property
+    def instance(self) -> Instance | None:
+        """The instance type, if the inventory names one that is known."""
+        return self.catalog.instance(self.inventory.instance) if self.inventory.instance else None
+
+    @cached_property
+    def image(self) -> Image | None:
+        """The image, if the inventory names one that is known."""
+        return self.catalog.find_image(self.inventory.image) if self.inventory.image else None
+
+    @cached_property
+    def arch(self) -> str | None:
+        """The CPU architecture, said or implied by instance type or GPU."""
+        if self.inventory.arch:
+            return {"amd64": "x86_64", "arm64": "aarch64"}.get(self.inventory.arch, self.inventory.arch)
+        if self.instance and self.instance.attributes.get("arch"):
+            return str(self.instance.attributes["arch"])
+        kinds = self.gpu.attributes.get("arch") if self.gpu else None
+        return str(next(iter(kinds))) if isinstance(kinds, frozenset) and len(kinds) == 1 else None
+
+    def seen(self, component_id: str) -> Seen | None:
+        """Return a component as it counts here, or None if it was not seen."""
+        if component_id not in self._seen:
+            observations = self.observations.get(component_id)
+            component = self.catalog.component(component_id) if observations else None
+            found = None
+            if observations and component is not None:
+                cuda = None
+                if component_id != "cuda" and self.observations.get("cuda"):
+                    cuda = _primary(self.observations["cuda"]).version
+                found = Seen(component, _primary(observations), cuda, self.arch)
+            self._seen[component_id] = found
+        return self._seen[component_id]
+
+    def value(self, subject: str) -> Any:
+        """Return what a subject means here, or a `Missing`."""
+        prefix, colon, rest = subject.partition(":")
+        if colon:
+            return self._fact(prefix, rest, subject)
+        head, _, attribute = subject.partition(".")
+        match head:
+            case "gpu":
+                return self._gpu(attribute)
+            case "instance":
+                return self._instance(attribute)
+            case "image":
+                return self._image(attribute)
+            case "arch":
+                return self.arch or Missing.UNKNOWN
+            case "gpu_count":
+                count = self.inventory.gpu_count
+                return Missing.UNKNOWN if count is None else count
+        return self._component(head, attribute)
+
+    def _fact(self, prefix: str, rest: str, subject: str) -> Any:
+        if prefix == "env":
+            return self.inventory.environment.get(rest, self._unset())
+        names = (subject,) if prefix in _FACT_PREFIXES else (rest, subject)
+        for name in names:
+            if name in self.inventory.facts:
+                value = self.inventory.facts[name]
+                return Missing.ABSENT if value is None else value
+        return Missing.UNKNOWN
+
+    def _unset(self) -> Missing:
+        whole = self.inventory.facts.get("environment_complete")
+        return Missing.ABSENT if whole is True else Missing.UNKNOWN
+
+    def _gpu(self, attribute: str) -> Any:
+        if self.gpu is None:
+            capability = self.inventory.facts.get("gpu_capability")
+            if attribute == "capability" and isinstance(capability, str):
+                try:
+                    return Capability.parse(capability)
+                except ValueError:
+                    return Missing.UNKNOWN
+            return Missing.UNKNOWN
+        if not attribute:
+            return self.gpu.id
+        return self.gpu.name if attribute == "name" else self.gpu.attributes.get(attribute, Missing.UNKNOWN)
+
+    def _instance(self, attribute: str) -> Any:
+        if self.instance is None:
+            return Missing.UNKNOWN
+        if attribute == "family":
+            return self.instance.family
+        if attribute == "gpu_count":
+            return self.instance.gpu_count if self.instance.gpu_count is not None else Missing.UNKNOWN
+        return self.instance.attributes.get(attribute, Missing.UNKNOWN) if attribute else self.instance.id
+
+    def _image(self, attribute: str) -> Any:
+        if self.image is not None:
+            return self.image.attributes.get(attribute, Missing.UNKNOWN) if attribute else self.image.name
+        return self.inventory.image if self.inventory.image and not attribute else Missing.UNKNOWN
+
+    def _component(self, name: str, attribute: str) -> Any:
+        observations = self.observations.get(name)
+        if observations is None:
+            return Missing.UNKNOWN
+        if not observations:
+            return Missing.ABSENT
+        if attribute == "copies":
+            return len({o.version for o in observations if o.version})
+        seen = self.seen(name)
+        if seen is None:
+            return Missing.UNKNOWN
+        if attribute == "local":
+            return seen.version.local if seen.version else Missing.UNKNOWN
+        if attribute:
+            return seen.attributes.get(attribute, Missing.UNKNOWN)
+        return seen.version if seen.version is not None else _present(seen)
+
+    def evidence(self, subject: str) -> Evidence | None:
+        """Return where a subject was seen."""
+        head = subject if ":" in subject else subject.partition(".")[0]
+        known = self.inventory.evidence.get(head)
+        if known is not None:
+            return known
+        observations = self.observations.get(head)
+        if observations:
+            return _primary(observations).evidence
+        if head in ("instance", "arch", "image"):
+            return self.inventory.evidence.get("gpu")
+        return None
+
+
+def _present(seen: Seen) -> Any:
+    """A component that is there in a version nobody can read: present, but in no range."""
+    return seen.observation.version or "present"
+
+
+def _primary(observations: tuple[Observation, ...]) -> Observation:
+    """Return the observation that counts: what is loaded, then what sits in the container, then what came first."""
+
+    def rank(item: tuple[int, Observation]) -> tuple[bool, bool, bool, int]:
+        position, seen = item
+        return (seen.loaded is not True, not seen.version, seen.scope == "host", position)
+
+    return min(enumerate(observations), key=rank)[1]

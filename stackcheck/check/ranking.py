@@ -1,0 +1,80 @@
+"""Findings in the order a maintainer would tell them: the root first, its consequences folded under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.finding import Finding
+
+
+def folded(findings: Sequence[Finding], catalog: Catalog) -> list[Finding]:
+    """Return the findings ranked, with those that another one causes moved under it."""
+    by_id = {f.id: f for f in findings}
+    parent = _parents(by_id, catalog)
+    roots = [f for f in findings if f.id not in parent]
+    children: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.id in parent:
+            children.setdefault(_root(finding.id, parent), []).append(finding)
+    order = list(catalog.policy["kind_order"])
+    ranked = [
+        replace(f, consequences=tuple(sorted(children.get(f.id, ()), key=lambda c: (c.severity.rank, c.id))))
+        for f in roots
+    ]
+    return sorted(ranked, key=lambda f: _rank(f, order))
+
+
+def _rank(finding: Finding, order: Sequence[str]) -> tuple[int, int, int, str]:
+    kind = order.index(finding.kind) if finding.kind in order else len(order)
+    return (finding.severity.rank, -len(finding.consequences), kind, finding.id)
+
+
+def _parents(by_id: Mapping[str, Finding], catalog: Catalog) -> dict[str, str]:
+    parent: dict[str, str] = {}
+    for finding in by_id.values():
+        rule = catalog.rule(finding.id)
+        for consequence in rule.cause_of if rule else ():
+            if (
+                consequence in by_id
+                and consequence != finding.id
+                and not _leads_to(consequence, finding.id, parent)
+            ):
+                parent.setdefault(consequence, finding.id)
+    for finding in by_id.values():
+        twin = _stronger_twin(finding, by_id)
+        if twin is not None and finding.id not in parent and not _leads_to(twin.id, finding.id, parent):
+            parent[finding.id] = twin.id
+    return parent
+
+
+def _leads_to(start: str, goal: str, parent: Mapping[str, str]) -> bool:
+    """Whether `goal` is above `start`, or is it; keeps the folding free of circles."""
+    seen: set[str] = set()
+    while start in parent and start not in seen:
+        seen.add(start)
+        start = parent[start]
+    return start == goal
+
+
+def _root(name: str, parent: Mapping[str, str]) -> str:
+    seen: set[str] = set()
+    while name in parent and name not in seen:
+        seen.add(name)
+        name = parent[name]
+    return name
+
+
+def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding]) -> Finding | None:
+    """Return a rule's finding that says the same as a GPU row's or a package's: same kind, same first subject, no less severe."""
+    if not finding.id.startswith(("gpu-", "requires-")):
+        return None
+    for other in by_id.values():
+        if other.id.startswith(("gpu-", "requires-")) or other.severity.rank > finding.severity.rank:
+            continue
+        if other.subjects[0] == finding.subjects[0] and other.kind == finding.kind:
+            return other
+        if finding.id.startswith("requires-") and set(finding.subjects) <= set(other.subjects):
+            return other
+    return None

@@ -1,0 +1,47 @@
+"""Rules and advisories that fire on a node, as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackcheck.catalog.evaluate import fires
+from stackcheck.check.node import Node
+from stackcheck.check.wording import evidence_for, filled, filled_value
+from stackcheck.model.finding import Finding, Remedy
+from stackcheck.model.rule import Rule, head_of
+from stackcheck.solver.encode import refs
+
+
+def rule_findings(node: Node) -> list[Finding]:
+    """Return a finding for each rule that fires."""
+    return [finding_of(rule, node) for rule in node.catalog.rules if fires(rule, node)]
+
+
+def finding_of(rule: Rule, node: Node) -> Finding:
+    """Return the finding of a rule that fires on this node."""
+    return Finding(
+        id=rule.id,
+        kind=rule.kind,
+        severity=rule.severity,
+        subjects=rule.subjects,
+        title=filled(rule.title, node),
+        evidence=evidence_for(_looked_at(rule), node),
+        why=filled(rule.why, node),
+        impact=filled(rule.impact or rule.symptom, node),
+        remedy=tuple(
+            Remedy(
+                filled(r.text, node),
+                {subject: filled_value(value, node) for subject, value in r.sets.items()},
+                run=filled(r.run, node) if r.run else "",
+            )
+            for r in rule.remedies
+        ),
+        sources=refs(rule.source_table, rule.sources),
+    )
+
+
+def _looked_at(rule: Rule) -> Iterable[str]:
+    """Yield the blamed subjects first, then what else the rule looked at."""
+    yield from rule.subjects
+    for subject in sorted(rule.subject_names()):
+        yield head_of(subject)

@@ -1,0 +1,73 @@
+"""The whole check: signatures, rules, packages, GPU rows, ranking, remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.gpurows import gpu_row_findings
+from stackcheck.check.node import Node
+from stackcheck.check.packages import package_findings
+from stackcheck.check.ranking import folded
+from stackcheck.check.remedies import proved
+from stackcheck.check.rules import rule_findings
+from stackcheck.check.signatures import with_log_facts
+from stackcheck.check.wording import evidence_for
+from stackcheck.model.finding import Finding, Kind, Report, Severity
+from stackcheck.model.inventory import Inventory
+
+
+def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] | None = None) -> Report:
+    """Return the findings on an inventory, worst and root cause first.
+
+    `accept` maps finding ids to the reason why somebody lives with them; those are kept apart and do not count.
+    """
+    inventory = with_log_facts(inventory, catalog.signatures)
+    found = findings_of(catalog, inventory)
+    proven = [
+        proved(f, inventory, catalog, lambda changed: findings_of(catalog, changed), found) for f in found
+    ]
+    ranked = folded(proven, catalog)
+    reasons = accept or {}
+    accepted = tuple(replace(f, accepted=reasons[f.id]) for f in ranked if f.id in reasons)
+    return Report(
+        subject=inventory.subject,
+        inventory=inventory,
+        findings=tuple(f for f in ranked if f.id not in reasons),
+        accepted=accepted,
+    )
+
+
+def findings_of(catalog: Catalog, inventory: Inventory) -> Sequence[Finding]:
+    """Return all findings, unranked and with unproved remedies."""
+    node = Node(catalog, inventory)
+    return [*rule_findings(node), *package_findings(node), *gpu_row_findings(node), *unknown_releases(node)]
+
+
+def unknown_releases(node: Node) -> list[Finding]:
+    """Return one finding about versions that no matrix knows: they took part by range alone."""
+    unknown = [
+        name
+        for name in sorted(node.observations)
+        if (seen := node.seen(name)) is not None
+        and seen.version is not None
+        and seen.release is None
+        and seen.component.releases
+        and seen.version.public > seen.component.releases[-1].version.public
+    ]
+    if not unknown:
+        return []
+    told = ", ".join(f"{n} {node.observations[n][0].version}" for n in unknown)
+    return [
+        Finding(
+            id="unknown-release",
+            kind=Kind.UNKNOWN_RELEASE,
+            severity=Severity.INFO,
+            subjects=tuple(unknown),
+            title=f"newer than the matrices know: {told}",
+            evidence=evidence_for(unknown, node),
+            why=f"The data of {node.catalog.version} ends before these releases; they were judged by ranges alone.",
+            sources=(),
+        )
+    ]

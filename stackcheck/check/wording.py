@@ -1,0 +1,68 @@
+"""Templates of rules filled with what was observed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from stackcheck.catalog.evaluate import Missing
+from stackcheck.check.node import Node
+from stackcheck.model.finding import FindingEvidence
+from stackcheck.model.gpucode import Capability
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
+
+
+def filled(template: str, node: Node) -> str:
+    """Return a template with `{driver}`, `{cuda.family_floor}`, `{env:NCCL_PROTO}` replaced by what is known here."""
+    return " ".join(_PLACEHOLDER.sub(lambda m: _value_text(m[1], node), template).split())
+
+
+def filled_value(value: Any, node: Node) -> Any:
+    """Return a remedy's value with placeholders replaced; other values as they are."""
+    return filled(value, node) if isinstance(value, str) and "{" in value else value
+
+
+def _value_text(subject: str, node: Node) -> str:
+    if subject == "gpu" and node.gpu is not None:
+        return node.gpu.name
+    return told(node.value(subject)) or f"(unknown {subject})"
+
+
+def told(value: Any) -> str:
+    """Return a value as people write it; nothing for a missing one."""
+    if isinstance(value, Missing):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(map(str, value)))
+    if isinstance(value, tuple) and not isinstance(value, Capability):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def evidence_for(subjects: Iterable[str], node: Node) -> tuple[FindingEvidence, ...]:
+    """Return the observed value of each subject that was observed, with where it stands."""
+    found = []
+    for subject in dict.fromkeys(subjects):
+        value = node.value(subject)
+        seen = node.evidence(subject)
+        if isinstance(value, Missing) and seen is None:
+            continue
+        if value is Missing.ABSENT:
+            text = "absent"
+        elif subject == "gpu" and node.gpu is not None:
+            text = node.gpu.name
+        elif subject.startswith("log:") and seen is not None and seen.raw:
+            text = seen.raw
+        else:
+            text = told(value) or (seen.raw if seen else "")
+        if ":" not in subject and "." not in subject:
+            observations = node.observations.get(subject, ())
+            if len({o.version for o in observations}) > 1:
+                text = ", ".join(dict.fromkeys(o.version for o in observations if o.version))
+        method, where = (seen.method, seen.where) if seen else ("", "")
+        found.append(FindingEvidence(subject, text[:300], method, where))
+    return tuple(found)

@@ -1,0 +1,112 @@
+"""What check and probe share: severity gate, accepted findings, report formats."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from stackcheck import __version__
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.cli import streams
+from stackcheck.model.errors import UsageError
+from stackcheck.model.finding import Report, Severity
+from stackcheck.model.inventory import Inventory
+
+FORMATS = ("text", "json", "sarif", "junit", "ctrf", "markdown", "html", "oneline", "prometheus")
+
+
+def add_verdict(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that decide what counts and how it is shown."""
+    parser.add_argument("--format", choices=FORMATS, default="text")
+    parser.add_argument(
+        "--fail-on",
+        choices=["error", "warning", "info", "never"],
+        default="error",
+        help="exit 1 from this severity on",
+    )
+    parser.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="ID:REASON",
+        help="live with a finding; it no longer counts",
+    )
+    parser.add_argument(
+        "--accept-file",
+        metavar="FILE",
+        help="lines of ID:REASON, or ID:YYYY-MM-DD:REASON to accept until that day",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report here")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="also what is fine, every source and every consequence"
+    )
+
+
+def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace) -> int:
+    """Check an inventory, print or write the report, and return the exit code."""
+    from stackcheck.check import check
+
+    report = check(catalog, inventory, accept=accepted(options))
+    text = rendered(report, options)
+    if options.output:
+        streams.write_file(options.output, text)
+    else:
+        streams.answer(text)
+    gate = None if options.fail_on == "never" else Severity(options.fail_on)
+    failing = gate is not None and any(f.severity.rank <= gate.rank for f in report.findings)
+    return streams.FINDINGS if failing else streams.OK
+
+
+def accepted(options: argparse.Namespace) -> dict[str, str]:
+    """Return finding ids and the reasons why they are accepted; those past their day are left out.
+
+    Raises:
+        UsageError: an entry has no reason.
+        InputError: the file cannot be read.
+    """
+    entries = list(options.accept)
+    if options.accept_file:
+        from stackcheck.ingest.read import read_file
+
+        lines = (line.strip() for line in read_file(options.accept_file).splitlines())
+        entries += [line for line in lines if line and not line.startswith("#")]
+    reasons: dict[str, str] = {}
+    today = time.strftime("%Y-%m-%d")
+    for entry in entries:
+        name, _, reason = entry.partition(":")
+        until, _, rest = reason.partition(":")
+        dated = len(until) == 10 and until[4:5] == until[7:8] == "-" and until.replace("-", "").isdigit()
+        if dated:
+            reason = rest
+        if not name.strip() or not reason.strip():
+            raise UsageError(f"--accept {entry[:80]!r} has no reason", fix="write ID:REASON")
+        if not dated or until >= today:
+            reasons[name.strip()] = reason.strip() + (f" (until {until})" if dated else "")
+    return reasons
+
+
+def rendered(report: Report, options: argparse.Namespace) -> str:
+    """Return the report in the format asked for."""
+    if options.format == "json":
+        import json
+
+        from stackcheck.model.finding import report_to_json
+
+        return json.dumps(report_to_json(report), indent=2, ensure_ascii=False)
+    from stackcheck.report.interface import Options
+
+    chosen = Options(
+        colour=streams.colour() and not options.output,
+        width=streams.width(),
+        verbose=options.verbose,
+        fail_on=None if options.fail_on == "never" else Severity(options.fail_on),
+        tool_version=__version__,
+        time_ms=int(time.time() * 1000),
+    )
+    if options.format == "text":
+        from stackcheck.report.text import render_report
+
+        return render_report(report, chosen)
+    from stackcheck.report.registry import renderer
+
+    return renderer(options.format).render(report, chosen)
