@@ -33,7 +33,9 @@ def pin(component: str, version: str, layer: str, origin: str, purl: str = "", *
 def hard_stack() -> Stack:
     """A solved stack with an image of a regional registry, every grade, every origin, and nasty texts."""
     return Stack(
-        target=Target(gpu="b200", instance="p6-b200.48xlarge", gpu_name="NVIDIA B200"),
+        target=Target(
+            gpu="b200", instance="p6-b200.48xlarge", gpu_name="NVIDIA B200", gpu_count=8, efa_interfaces=8
+        ),
         image=StackImage(
             reference="123456789012.dkr.ecr.<region>.amazonaws.com/pytorch-training:2.9.0-gpu-py312-cu130-ubuntu22.04-ec2",
             repository="123456789012.dkr.ecr.<region>.amazonaws.com/pytorch-training",

@@ -12,18 +12,11 @@ from stackcheck.export.quoting import comments, header, reason
 from stackcheck.model.stack import Stack
 
 
-class Constraints:
-    """The pip-installable pins, each with its layer and reason."""
-
-    name = "constraints"
-    title = "constraints for pip and uv: pip install -c FILE ..."
-    default_path = "constraints.txt"
-
-    def render(self, stack: Stack) -> str:
-        """Return the file."""
-        use = ("pip install -c FILE PACKAGES", "uv pip install -c FILE PACKAGES")
-        lines = [*header(stack, "Constraints"), *comments(f"Use: {' or '.join(use)}")]
-        return "\n".join([*lines, *requirement_lines(stack)]) + "\n"
+def render(stack: Stack) -> str:
+    """Return the file."""
+    use = ("pip install -c FILE PACKAGES", "uv pip install -c FILE PACKAGES")
+    lines = [*header(stack, "Constraints"), *comments(f"Use: {' or '.join(use)}")]
+    return "\n".join([*lines, *requirement_lines(stack)]) + "\n"
 
 
 def requirement_lines(stack: Stack) -> Iterator[str]:

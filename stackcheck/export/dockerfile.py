@@ -27,24 +27,17 @@ BROUGHT_BY_INSTALLER = ("aws-ofi-nccl", "libfabric", "rdma-core")
 """The user space that the EFA installer brings into a container."""
 
 
-class Dockerfile:
-    """FROM, RUN and ENV lines, each with its reason."""
-
-    name = "dockerfile"
-    title = "a Dockerfile that adds what the image lacks"
-    default_path = "Dockerfile"
-
-    def render(self, stack: Stack) -> str:
-        """Return the file. What a stack does not say is a build argument without default, never a guess."""
-        added = [p for p in stack.pins if p.origin == "install" and p.scope in ("container", "")]
-        lines = [*header(stack, "Image"), *_from(stack), *_host(stack)]
-        lines += _efa(stack, added)
-        found = list(packages(added))
-        lines += _python(found, list(packages(p for p in stack.pins if p.origin == "image")))
-        covered = {p.pin.component for p in found} | {INSTALLER, *BROUGHT_BY_INSTALLER}
-        lines += _by_hand([p for p in added if p.component not in covered])
-        lines += _environment(stack)
-        return "\n".join(lines) + "\n"
+def render(stack: Stack) -> str:
+    """Return the file. What a stack does not say is a build argument without default, never a guess."""
+    added = [p for p in stack.pins if p.origin == "install" and p.scope in ("container", "")]
+    lines = [*header(stack, "Image"), *_from(stack), *_host(stack)]
+    lines += _efa(stack, added)
+    found = list(packages(added))
+    lines += _python(found, list(packages(p for p in stack.pins if p.origin == "image")))
+    covered = {p.pin.component for p in found} | {INSTALLER, *BROUGHT_BY_INSTALLER}
+    lines += _by_hand([p for p in added if p.component not in covered])
+    lines += _environment(stack)
+    return "\n".join(lines) + "\n"
 
 
 def _from(stack: Stack) -> Iterator[str]:

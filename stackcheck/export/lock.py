@@ -8,13 +8,6 @@ from stackcheck.model.stack import Stack
 from stackcheck.model.stack_json import stack_to_json
 
 
-class Lock:
-    """JSON with sorted keys, so that two locks can be compared line by line."""
-
-    name = "lock"
-    title = "the stack as JSON, to commit and to read again with --lock"
-    default_path = "stackcheck.lock.json"
-
-    def render(self, stack: Stack) -> str:
-        """Return the document; ASCII alone, whatever a hand-edited lock held."""
-        return json.dumps(stack_to_json(stack), indent=2, sort_keys=True) + "\n"
+def render(stack: Stack) -> str:
+    """Return the document; ASCII alone, whatever a hand-edited lock held."""
+    return json.dumps(stack_to_json(stack), indent=2, sort_keys=True) + "\n"

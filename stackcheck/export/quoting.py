@@ -45,6 +45,13 @@ def header(stack: Stack, what: str) -> Iterator[str]:
     yield from comments(f"{what} for {goal}, by stackcheck resolve (policy {stack.policy}{data})")
 
 
+def node_comments(stack: Stack) -> Iterator[str]:
+    """Yield a comment per component that the node or cluster must have, with the versions that would do."""
+    for pin in stack.pins:
+        if pin.scope in ("host", "cluster") and pin.origin != "image":
+            yield from comments(f"needs on the node: {pin.component} {pin.accepts or pin.version}")
+
+
 def shell(text: str) -> str:
     """Return `text` as one shell word; line breaks become blanks."""
     return shlex.quote(plain(text))

@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
-import difflib
-
-from stackcheck.export.constraints import Constraints
-from stackcheck.export.dockerfile import Dockerfile
 from stackcheck.export.interface import Exporter
-from stackcheck.export.lock import Lock
 from stackcheck.model.errors import UsageError
 from stackcheck.model.stack import Stack
 
-EXPORTERS: tuple[Exporter, ...] = (Lock(), Constraints(), Dockerfile())
+EXPORTERS: tuple[Exporter, ...] = (
+    Exporter(
+        "lock",
+        "the stack as JSON, to commit and to read again with --lock",
+        "stackcheck.lock.json",
+        "stackcheck.export.lock",
+    ),
+    Exporter(
+        "constraints",
+        "constraints for pip and uv: pip install -c FILE ...",
+        "constraints.txt",
+        "stackcheck.export.constraints",
+    ),
+    Exporter(
+        "overrides",
+        "overrides for uv, for packages that declare something else",
+        "overrides.txt",
+        "stackcheck.export.overrides",
+    ),
+    Exporter(
+        "dockerfile",
+        "a Dockerfile that adds what the image lacks",
+        "Dockerfile",
+        "stackcheck.export.dockerfile",
+    ),
+    Exporter(
+        "slurm", "a batch script for Slurm with pyxis and enroot", "stack.sbatch", "stackcheck.export.slurm"
+    ),
+    Exporter("kubernetes", "a Kubernetes pod", "pod.yaml", "stackcheck.export.kubernetes"),
+    Exporter(
+        "parallelcluster",
+        "a queue of an AWS ParallelCluster configuration",
+        "parallelcluster.yaml",
+        "stackcheck.export.parallelcluster",
+    ),
+    Exporter(
+        "hyperpod",
+        "a lifecycle script for SageMaker HyperPod nodes",
+        "on_create_stack.sh",
+        "stackcheck.export.hyperpod",
+    ),
+    Exporter(
+        "env", "the environment variables, for a shell to read", "stack.env.sh", "stackcheck.export.env"
+    ),
+    Exporter(
+        "markdown", "a table to paste into an issue or a wiki", "stack.md", "stackcheck.export.markdown"
+    ),
+)
 
 
 def exporter(name: str) -> Exporter:
@@ -23,8 +65,10 @@ def exporter(name: str) -> Exporter:
     for known in EXPORTERS:
         if known.name == name:
             return known
+    from difflib import get_close_matches
+
     names = [known.name for known in EXPORTERS]
-    near = difflib.get_close_matches(name, names, n=1) or names
+    near = get_close_matches(name, names, n=1) or names
     raise UsageError(f"no export {name[:40]!r}", fix=f"try {', '.join(near)}")
 
 

@@ -2,18 +2,19 @@
 
 To add a format:
 
-1. Write `report/NAME.py` with a class that has `name`, `title`, `suffix` and `render`, as `Renderer` asks. It takes values and
-   returns a text: no file, no clock, no environment, no print. Words, signs and colours come from `style`.
+1. Write `report/NAME.py` with a function `render`, as `Renderer` asks. It takes values and returns a text: no file, no clock, no
+   environment, no print. Words, signs and colours come from `style`, shared phrases from `wording`.
 2. Pass everything observed through `style.visible` or the escaping of your format; observed text is hostile.
-3. Put an instance into `registry.RENDERERS`; the command line takes its choices from there.
+3. Put a row into `registry.FORMATS`; the command line takes its choices from there. The module is imported when it is used.
 4. Give it a test with its own judge (a schema, a strict parser) and run `pytest tests/report --update-golden` once; read the
    golden file before you commit it.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from stackcheck.model.finding import Finding, Report, Severity
 
@@ -39,19 +40,24 @@ class Options:
 
 
 class Renderer(Protocol):
-    """One report format."""
-
-    @property
-    def name(self) -> str:
-        """Return the word after --format."""
-
-    @property
-    def title(self) -> str:
-        """Return what it is for, in one line."""
-
-    @property
-    def suffix(self) -> str:
-        """Return the usual ending of a file that holds it, with the dot."""
+    """What the module of a format offers."""
 
     def render(self, report: Report, options: Options) -> str:
         """Return the report as text that ends with a newline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One row of the registry."""
+
+    name: str
+    """The word after --format."""
+    title: str
+    """What it is for, in one line."""
+    suffix: str
+    """The usual ending of a file that holds it, with the dot."""
+    module: str
+
+    def render(self, report: Report, options: Options) -> str:
+        """Return the report in this format, as text that ends with a newline."""
+        return cast(Renderer, importlib.import_module(self.module)).render(report, options)

@@ -15,24 +15,13 @@ from stackcheck.report.style import (
     visible_lines,
     wrapped,
 )
+from stackcheck.report.wording import set_text
 
 _INDENT = " " * 10
 
 
-class Text:
-    """Findings in the form what, where, why, fix; nothing about what is fine unless asked."""
-
-    name = "text"
-    title = "for people: findings worst first, each with evidence, reason and remedy"
-    suffix = ".txt"
-
-    def render(self, report: Report, options: Options) -> str:
-        """Return the text; it ends with a summary line."""
-        return render_report(report, options)
-
-
-def render_report(report: Report, options: Options) -> str:
-    """Return a report as lines of text, the summary last."""
+def render(report: Report, options: Options) -> str:
+    """Return the findings in the form what, where, why, fix, then a summary line; nothing about what is fine unless `verbose`."""
     style = Style(options.colour, options.ascii_only)
     lines: list[str] = []
     for finding in report.findings:
@@ -103,8 +92,7 @@ def _remedy(remedy: Remedy, style: Style, options: Options) -> Iterator[str]:
         yield from (f"{_INDENT}{style.paint(line, 'bold')}" for line in visible_lines(remedy.run))
     elif remedy.sets:
         for subject, value in remedy.sets.items():
-            change = f"{subject}: unset it" if value is None else f"{subject} {value}"
-            yield _INDENT + style.paint(visible(change, LONGEST_VALUE), "bold")
+            yield _INDENT + style.paint(set_text(subject, value), "bold")
 
 
 def _accepted(finding: Finding, options: Options) -> Iterator[str]:

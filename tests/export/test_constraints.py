@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from stackcheck.export.constraints import Constraints
+from stackcheck.export.constraints import render
 from stackcheck.export.packages import packages, torch_backend
 from stackcheck.model.stack import Pin, Stack, Target
 from tests.samples import hard_stack, pin
@@ -19,11 +19,11 @@ def requirements(text: str) -> list[Requirement]:
 
 
 def written(*pins: Pin) -> str:
-    return Constraints().render(Stack(target=Target(gpu="b200"), pins=pins))
+    return render(Stack(target=Target(gpu="b200"), pins=pins))
 
 
 def test_every_line_is_an_exact_requirement_without_extras() -> None:
-    found = requirements(Constraints().render(hard_stack()))
+    found = requirements(render(hard_stack()))
     assert {r.name: str(r.specifier) for r in found} == {
         "torch": "==2.9.0",
         "torchaudio": "==2.9.0",
@@ -93,7 +93,7 @@ def test_two_backends_cannot_be_one_command() -> None:
 )
 def test_uv_and_pip_read_the_file(tmp_path: Path) -> None:
     constraints, wanted = tmp_path / "constraints.txt", tmp_path / "wanted.txt"
-    constraints.write_text(Constraints().render(hard_stack()), encoding="utf-8")
+    constraints.write_text(render(hard_stack()), encoding="utf-8")
     wanted.write_text("")
     uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
     for command in (

@@ -5,14 +5,14 @@ import subprocess
 
 import pytest
 
-from stackcheck.export.dockerfile import Dockerfile
+from stackcheck.export.dockerfile import render
 from stackcheck.model.stack import Stack, Target
 from tests.export.dockerfile_reader import environment, read, words
 from tests.samples import DIGEST, bare_stack, empty_stack, hard_stack, pin
 
 
 def of(stack: Stack) -> list[tuple[str, str]]:
-    return read(Dockerfile().render(stack))
+    return read(render(stack))
 
 
 def runs(stack: Stack) -> list[str]:
@@ -59,7 +59,7 @@ def test_the_installer_of_the_host_brings_the_plug_in() -> None:
 def test_no_installer_is_invented() -> None:
     stack = Stack(target=Target(gpu="b200"), pins=(pin("aws-ofi-nccl", "1.17.2", "fabric", "install"),))
     assert not any("efa" in r for r in runs(stack))
-    assert "aws-ofi-nccl 1.17.2" in Dockerfile().render(stack)
+    assert "aws-ofi-nccl 1.17.2" in render(stack)
 
 
 def test_no_installer_without_a_need() -> None:

@@ -53,7 +53,7 @@ def test_names_and_paths_are_unique() -> None:
 
 def test_every_module_is_registered() -> None:
     modules = {m.name for m in pkgutil.iter_modules(stackcheck.export.__path__)} - SHARED
-    assert {type(e).__module__.rpartition(".")[2] for e in EXPORTERS} == modules
+    assert {e.module.rpartition(".")[2] for e in EXPORTERS} == modules
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

@@ -1,0 +1,73 @@
+"""The plain-text phrases of a finding that several formats share; all of them on one line and without control characters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stackcheck.model.finding import Finding, FindingEvidence, Remedy
+from stackcheck.report.style import LONGEST_VALUE, visible, visible_lines
+
+_LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?\Z", re.DOTALL)
+_PATH = re.compile(r"/|[^\s()]*[./][^\s()]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a file; `line` 0 stands for the whole file."""
+
+    path: str
+    line: int = 0
+
+
+def place(where: str) -> Place | None:
+    """Return the file a `where` names (`collect_env.txt:14`, `node.json#/gpu`, `/proc/x`), or None if it names something else."""
+    text, _, _ = where.partition("#")
+    match = _LINE.match(text)
+    path, line = (match["path"], int(match["line"])) if match else (text, 0)
+    if path in ("-", "<stdin>"):
+        return Place("stdin", line)
+    return Place(path, line) if path and (line or _PATH.match(path)) else None
+
+
+def title(finding: Finding) -> str:
+    """Return what was found, in one line."""
+    return visible(finding.title, LONGEST_VALUE)
+
+
+def evidence_text(item: FindingEvidence) -> str:
+    """Return one observation with its place: `driver 550.54.15 (collect_env.txt:14)`."""
+    said = visible(f"{item.subject} {item.value}", LONGEST_VALUE)
+    source = visible(item.where or item.method, LONGEST_VALUE)
+    return f"{said} ({source})" if source else said
+
+
+def set_text(subject: str, value: object) -> str:
+    """Return one change of a remedy: `driver >=580.65.06`, or what to unset."""
+    return visible(f"unset {subject}" if value is None else f"{subject} {value}", LONGEST_VALUE)
+
+
+def remedy_lines(remedy: Remedy) -> list[str]:
+    """Return what to do: the sentence, then the command or the changes, indented."""
+    commands = visible_lines(remedy.run) if remedy.run else [set_text(s, v) for s, v in remedy.sets.items()]
+    return [visible(remedy.text), *(f"  {line}" for line in commands)]
+
+
+def details(finding: Finding) -> str:
+    """Return everything about a finding but its title, as plain lines."""
+    lines = [f"seen: {evidence_text(e)}" for e in finding.evidence]
+    lines += [f"why: {visible(finding.why)}"] if finding.why else []
+    lines += [f"impact: {visible(finding.impact)}"] if finding.impact else []
+    for remedy in finding.remedy:
+        first, *rest = remedy_lines(remedy)
+        lines += [f"fix: {first}", *rest]
+    lines += [f"causes: {visible(c.id)} {title(c)}" for c in finding.consequences]
+    lines += [f"source: {visible(s, LONGEST_VALUE)}" for s in finding.sources]
+    return "\n".join(lines)
+
+
+def link(source: str) -> str:
+    """Return a source if it is a plain web address, else an empty text; nothing else may become a link."""
+    return (
+        source if re.fullmatch(r"https?://[!-~]{1,2000}", source) and not set(source) & set("<>\"'`") else ""
+    )
