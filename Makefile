@@ -1,0 +1,54 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types imports data unit format schema probe.pyz clean
+
+help:  ## list the targets
+	@grep -E '^[a-z.]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(STAMP): $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: $(VENV)/.run  ## environment, then a stack for B200
+	$(BIN)/stackcheck resolve --gpu b200
+
+test: lint types imports data unit  ## environment, then all checks
+
+check: test
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+imports: $(STAMP)
+	$(BIN)/lint-imports --no-cache
+
+data: $(STAMP)
+	$(BIN)/stackcheck matrices lint
+
+unit: $(STAMP)
+	$(BIN)/pytest -n auto -q -m "not network"
+
+format: $(STAMP)  ## rewrite the sources in the house format
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+probe.pyz: $(VENV)/.run  ## one file that probes a node with a bare python3
+	$(BIN)/python probes/build_zipapp.py dist/stackcheck-probe.pyz
+
+clean:  ## remove what was made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
