@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from stackcheck.solver.index import WatchIndex
+from stackcheck.solver.index import Row, Term, Terms, WatchIndex
 
 __all__ = ["DECIDED", "INITIAL", "NONE", "Propagator", "Step"]
 
@@ -27,8 +27,8 @@ Step = tuple[int, int, int, int, int]
 class Propagator:
     """Domains, trail and watches of one search.
 
-    Rows below ``len(index.rows)`` are the problem's, higher ones were learned. After `propagate` returned `NONE`, no
-    incompatibility has all its terms but one holding while the last one could still hold.
+    Rows below ``len(rows)`` are the problem's, higher ones were learned. After `propagate` returned `NONE`, no
+    incompatibility has all its terms but one holding while the last one still could.
     """
 
     __slots__ = (
@@ -36,17 +36,14 @@ class Propagator:
         "_buckets",
         "_clause_rows",
         "_clauses",
-        "_exact",
-        "_extra",
         "_head",
         "_hot",
         "_index",
         "_left",
-        "_outside",
         "_owned",
-        "_pairs",
         "_right",
-        "_variable",
+        "_rows",
+        "_seen",
         "_watchers",
         "domains",
         "last",
@@ -56,42 +53,37 @@ class Propagator:
         "trail",
     )
 
-    def __init__(self, index: WatchIndex, active: Collection[int] | None) -> None:
+    def __init__(self, index: WatchIndex, rows: Sequence[Row], active: Collection[int] | None) -> None:
         self.domains = index.full[:]
         self.trail: list[Step] = []
         self.last = [-1] * len(index.full)
         """Per variable the position of its latest step in the trail, or -1."""
         self.starts: list[int] = []
         """Per level above 0 the position of its decision."""
-        self.learned: list[tuple[tuple[int, int], ...]] = []
+        self.learned: list[Terms] = []
         self.propagations = 0
-        self._head = 0
         self._index = index
+        self._rows = rows
         self._active = active
-        self._variable, self._outside, self._pairs = index.variable[:], index.outside[:], index.pairs[:]
-        self._exact, self._buckets, self._hot = index.exact[:], index.buckets[:], index.hot[:]
+        self._head = 0
+        self._seen = index.full[:]
+        """The domains as they were when their terms were last looked at."""
+        self._buckets, self._hot = index.buckets[:], index.hot[:]
         self._owned = bytearray(len(index.full))
-        self._extra: dict[tuple[int, int], int] = {}
         self._clauses, self._clause_rows = index.clauses[:], index.clause_rows[:]
-        self._left = [clause[0] for clause in index.clauses]
-        self._right = [clause[1] for clause in index.clauses]
-        if active is None:
-            self._watchers = {term: waiting[:] for term, waiting in index.watchers.items()}
-        else:
-            rows, of = index.rows, index.clause_rows
-            self._watchers = {
-                term: [clause for clause in waiting if rows[of[clause]][0] in active]
-                for term, waiting in index.watchers.items()
-            }
+        self._left = [terms[0] for terms in index.clauses]
+        self._right = [terms[1] for terms in index.clauses]
+        self._watchers = [{mask: clauses[:] for mask, clauses in each.items()} for each in index.watchers]
+        if active is not None and index.clauses:
+            idle = {number for number, row in enumerate(index.clause_rows) if rows[row][0] not in active}
+            for watchers in self._watchers:
+                for mask, clauses in watchers.items():
+                    watchers[mask] = [clause for clause in clauses if clause not in idle]
 
-    def is_active(self, row: int) -> bool:
-        """Whether a row of the problem takes part in this search."""
-        return self._active is None or self._index.rows[row][0] in self._active
-
-    def terms(self, row: int) -> tuple[tuple[int, int], ...]:
+    def terms(self, row: int) -> Terms:
         """Return the terms of a row, learned or not."""
-        given = len(self._index.rows)
-        return self._index.rows[row][1] if row < given else self.learned[row - given]
+        given = len(self._rows)
+        return self._rows[row][1] if row < given else self.learned[row - given]
 
     def narrow(self, variable: int, after: int, reason: int) -> None:
         """Shrink a domain to ``after`` and write it on the trail."""
@@ -109,64 +101,70 @@ class Propagator:
         """Go back to the state this level had when it was last propagated."""
         start = self.starts[level]
         del self.starts[level:]
-        trail, domains, last = self.trail, self.domains, self.last
+        trail, domains, last, seen = self.trail, self.domains, self.last, self._seen
         self.propagations += len(trail) - start
         while len(trail) > start:
-            variable, domains[variable], _, _, last[variable] = trail.pop()
+            variable, old, _, _, last[variable] = trail.pop()
+            domains[variable] = seen[variable] = old
         self._head = start
 
     def propagate(self) -> int:
         """Draw all conclusions; return a row whose terms all hold, or `NONE`."""
-        trail, domains, last = self.trail, self.domains, self.last
-        pairs, watchers, exact, hot = self._pairs, self._watchers, self._exact, self._hot
-        rows, active = self._index.rows, self._active
+        trail, domains, last, seen = self.trail, self.domains, self.last, self._seen
+        hot, pairs, watchers = self._hot, self._index.pairs, self._watchers
+        rows, active = self._rows, self._active
         head = self._head
         while head < len(trail):
-            variable, old, domain, _, _ = trail[head]
+            variable = trail[head][0]
             head += 1
             now = domains[variable]
-            gone = (old ^ domain) & hot[variable]
+            gone = seen[variable] ^ now
+            if not gone:
+                continue
+            seen[variable] = now
+            gone &= hot[variable]
             held = self._look_at(variable, gone, now) if gone else []
-            if now == domain and not now & (now - 1) and now in exact[variable]:
-                held.append(exact[variable][now])
-            for term in held:
-                for other, allowed, row in pairs[term]:
+            if not now & (now - 1):
+                held.append(now)
+            follows, waiting = pairs[variable], watchers[variable]
+            for mask in held:
+                for other, excluded, row in follows.get(mask, ()):
                     before = domains[other]
-                    after = before & allowed
-                    if after == before or (active is not None and rows[row][0] not in active):
+                    common = before & excluded
+                    if not common or (active is not None and rows[row][0] not in active):
                         continue
-                    if not after:
+                    if common == before:
                         return row
-                    trail.append((other, before, after, row, last[other]))
+                    trail.append((other, before, before ^ common, row, last[other]))
                     last[other] = len(trail) - 1
-                    domains[other] = after
-                if term in watchers:
-                    row = self._visit(term)
+                    domains[other] = before ^ common
+                if waiting and mask in waiting:
+                    row = self._visit(variable, mask)
                     if row != NONE:
                         return row
         self._head = head
         return NONE
 
     def _look_at(self, variable: int, gone: int, domain: int) -> list[int]:
-        """Return the terms that hold now that these candidates are gone; watch the others elsewhere."""
+        """Return the masks that hold now that these candidates are gone; watch the others elsewhere."""
         buckets = self._own_buckets(variable)
-        outside, hot = self._outside, self._hot[variable]
+        hot = self._hot[variable]
         held: list[int] = []
         while gone:
             candidate = gone & -gone
             gone ^= candidate
             stay: list[int] = []
-            for term in buckets.pop(candidate):
-                left = domain & outside[term]
+            for mask in buckets.pop(candidate):
+                left = domain & ~mask
                 if left:
                     left &= -left
                     if left & hot:
-                        buckets[left].append(term)
+                        buckets[left].append(mask)
                     else:
-                        buckets[left] = [term]
+                        buckets[left] = [mask]
                         hot |= left
                 else:
-                    stay.append(term)
+                    stay.append(mask)
             if stay:
                 # They hold until this very candidate comes back, so here is where they must be watched.
                 buckets[candidate] = stay
@@ -180,77 +178,70 @@ class Propagator:
         if not self._owned[variable]:
             self._owned[variable] = 1
             shared = self._buckets[variable]
-            self._buckets[variable] = {candidate: terms[:] for candidate, terms in shared.items()}
+            self._buckets[variable] = {candidate: masks[:] for candidate, masks in shared.items()}
         return self._buckets[variable]
 
-    def _visit(self, term: int) -> int:
+    def _visit(self, variable: int, mask: int) -> int:
         """Look at the longer incompatibilities that watch a term which now holds; return a violated row or `NONE`."""
-        domains, variables, outside = self.domains, self._variable, self._outside
-        left, right = self._left, self._right
-        waiting = self._watchers[term]
-        self._watchers[term] = kept = []
+        domains, left, right = self.domains, self._left, self._right
+        waiting = self._watchers[variable][mask]
+        self._watchers[variable][mask] = kept = []
         for position, clause in enumerate(waiting):
-            other = left[clause] if right[clause] == term else right[clause]
-            variable = variables[other]
-            before = domains[variable]
-            after = before & outside[other]
-            if after != before:
-                for free in self._clauses[clause]:
-                    if free not in (other, term) and domains[variables[free]] & outside[free]:
-                        left[clause], right[clause] = other, free
-                        self._watchers.setdefault(free, []).append(clause)
+            watched = left[clause]
+            if watched[0] == variable:
+                watched = right[clause]
+            other, excluded = watched
+            before = domains[other]
+            if before & excluded:
+                for term in self._clauses[clause]:
+                    if domains[term[0]] & ~term[1] and term[0] != other:
+                        left[clause], right[clause] = watched, term
+                        self._watchers[term[0]][term[1]].append(clause)
                         break
                 else:
                     kept.append(clause)
-                    if not after:
+                    if not before & ~excluded:
                         kept += waiting[position + 1 :]
                         return self._clause_rows[clause]
-                    self.narrow(variable, after, self._clause_rows[clause])
+                    self.narrow(other, before & ~excluded, self._clause_rows[clause])
             else:
                 kept.append(clause)
         return NONE
 
-    def learn(self, terms: Sequence[tuple[int, int]]) -> int:
+    def learn(self, terms: Terms) -> int:
         """Add an incompatibility of which all terms but the first hold; return its row.
 
-        The second term must be one of the last that came to hold, so that the two watches let go together.
+        The second term must be the one that came to hold last, so that both watches are let go together.
         """
-        row = len(self._index.rows) + len(self.learned)
-        self.learned.append(tuple(terms))
+        row = len(self._rows) + len(self.learned)
+        self.learned.append(terms)
         if len(terms) > 1:
-            numbers = [self._number(term) for term in terms]
-            for watched in numbers[:2]:
-                self._watchers.setdefault(watched, []).append(len(self._clauses))
-            self._clauses.append(tuple(numbers))
+            for term in terms:
+                self._make_known(term)
+            for variable, mask in terms[:2]:
+                self._watchers[variable][mask].append(len(self._clauses))
+            self._clauses.append(terms)
             self._clause_rows.append(row)
-            self._left.append(numbers[0])
-            self._right.append(numbers[1])
+            self._left.append(terms[0])
+            self._right.append(terms[1])
         return row
 
-    def _number(self, term: tuple[int, int]) -> int:
-        """Return the number of a term, made and watched if it is new."""
-        found = self._index.number.get(term, self._extra.get(term, NONE))
-        if found != NONE:
-            return found
-        number = self._extra[term] = len(self._variable)
+    def _make_known(self, term: Term) -> None:
+        """Give a term a watch list and a candidate to be looked at, unless it has them."""
         variable, mask = term
-        outside = self._index.full[variable] ^ mask
-        self._variable.append(variable)
-        self._outside.append(outside)
-        self._pairs.append([])
-        if mask & (mask - 1):
-            left = self._last_outside(variable, outside)
-            self._own_buckets(variable).setdefault(left & -left, []).append(number)
+        if mask in self._watchers[variable]:
+            return
+        self._watchers[variable][mask] = []
+        if mask & (mask - 1) and mask not in self._index.pairs[variable]:
+            left = self._last_outside(variable, mask)
+            self._own_buckets(variable).setdefault(left & -left, []).append(mask)
             self._hot[variable] |= left & -left
-        else:
-            self._exact[variable] = {**self._exact[variable], mask: number}
-        return number
 
-    def _last_outside(self, variable: int, outside: int) -> int:
+    def _last_outside(self, variable: int, mask: int) -> int:
         """Return the candidates outside a mask that are left, or those that went last if none is."""
-        left = self.domains[variable] & outside
+        left = self.domains[variable] & ~mask
         position = self.last[variable]
         while not left:
             _, old, _, _, position = self.trail[position]
-            left = old & outside
+            left = old & ~mask
         return left

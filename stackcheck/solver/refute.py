@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from stackcheck.solver.index import Row
 from stackcheck.solver.learn import Lesson
-from stackcheck.solver.problem import Row
 from stackcheck.solver.propagate import INITIAL, Propagator
 
 __all__ = ["Conclusion", "Refutation", "Units", "refute"]
@@ -86,7 +86,9 @@ def _cover(units: Sequence[tuple[int, int]], wanted: int) -> list[int]:
     return chosen
 
 
-def refute(state: Propagator, rows: Sequence[Row], lessons: Sequence[Lesson], units: Units, end: int) -> Refutation:
+def refute(
+    state: Propagator, rows: Sequence[Row], lessons: Sequence[Lesson], units: Units, end: int
+) -> Refutation:
     """Return the proof. ``end`` is the violated row, or ``-1 - variable`` if units leave a variable no candidate."""
     proof = _Proof(rows, lessons)
     assumptions: set[int] = set()

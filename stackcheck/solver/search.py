@@ -118,7 +118,7 @@ class _Search:
     ) -> None:
         self._problem = problem
         self._active = active
-        self._state = Propagator(problem.index, active)
+        self._state = Propagator(problem.index, problem.rows, active)
         self._lessons: list[Lesson] = []
         self._reporter = reporter
         self._decisions = 0
