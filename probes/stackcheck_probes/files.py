@@ -128,3 +128,9 @@ class DirectFiles:
             return str(Path(path).resolve())
         except (OSError, RuntimeError):
             raise AbsentError(path, "too many symbolic links") from None
+
+    def local(self, path: str) -> Path:
+        """Return the path itself, if it is a regular file."""
+        fd, _size = open_regular(path)
+        os.close(fd)
+        return Path(path)

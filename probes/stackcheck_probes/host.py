@@ -44,6 +44,9 @@ class FileSystem(Protocol):
     def real(self, path: str) -> str:
         """Return the path with every symbolic link followed, still as a path of the node."""
 
+    def local(self, path: str) -> Path:
+        """Return where a regular file lies on this machine, for readers that need a path."""
+
 
 @dataclass(frozen=True)
 class Host:

@@ -19,6 +19,7 @@ class Observations:
         self.scope = scope
         self._lock = threading.Lock()
         self._closed = False
+        self._loaded: dict[str, tuple[str, str]] = {}
         self._packages: dict[tuple[str, str], dict[str, Any]] = {}
         self._data: dict[str, Any] = {
             "gpu": {},
@@ -75,6 +76,12 @@ class Observations:
             if clean not in copies:
                 copies.append(clean)
 
+    def mark_loaded(self, name: str, path: str, rule: str) -> None:
+        """Say which copy of a component is taken, by its path; applied when the inventory is closed."""
+        with self._lock:
+            if not self._closed:
+                self._loaded[name] = (path, rule)
+
     def looked_for(self, components: Iterable[str]) -> None:
         """Make sure that these components have at least an empty list."""
         with self._lock:
@@ -112,8 +119,18 @@ class Observations:
     def close(self) -> dict[str, Any]:
         """Return what was seen and take nothing more."""
         with self._lock:
+            if not self._closed:
+                self._apply_loaded()
             self._closed = True
             return self._data
+
+    def _apply_loaded(self) -> None:
+        for name, (path, rule) in self._loaded.items():
+            copies = self._data["components"].get(name, [])
+            for copy_ in copies if path else ():
+                copy_["loaded"] = copy_.get("path") == path
+                if copy_["loaded"]:
+                    copy_["where"] = f"{path} ({rule})"
 
     def _set_with_evidence(
         self, key: str, name: str, value: Value, subject: str, where: str, method: str, raw: str

@@ -134,6 +134,13 @@ class TreeFiles:
             todo += [part for part in found.target.split("/") if part not in ("", ".")][::-1]
         return done
 
+    def local(self, path: str) -> Path:
+        """Return where a regular file lies on this machine; an inline file lies nowhere."""
+        found = self._file(path)
+        if found.real is None:
+            raise RefusedError(path, "no file of its own")
+        return found.real
+
     def _find(self, path: str) -> Found | None:
         try:
             return self._lookup(self.real(path))

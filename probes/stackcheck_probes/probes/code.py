@@ -19,7 +19,7 @@ def code(look: Look) -> None:
     one = packages.active(look)
     if one is None:
         return
-    targets: dict[str, set[str]] = {}
+    scans: dict[str, list[fatbin.Code]] = {}
     floors: dict[str, tuple[int, ...]] = {}
     for count, (path, owners) in enumerate(sorted(packages.owned_files(look, one).items())):
         if count >= MAX_FILES:
@@ -29,16 +29,26 @@ def code(look: Look) -> None:
         found = scanned(look, path)
         if found is not None and found.images:
             _report(look, path, owners[0][0].name, found)
-            targets.setdefault(place, set()).update(found.main_targets())
+            scans.setdefault(place, []).append(found)
         floors[place] = max(floors.get(place, ()), glibc_floor(look, path))
     for place in floors:
         attributes: dict[str, Any] = {}
-        if place in targets:
-            attributes["targets"] = sorted(targets[place], key=fatbin.target_key)
+        if place in scans:
+            attributes["targets"] = package_targets(scans[place])
         if floors[place]:
             attributes["glibc"] = ".".join(map(str, floors[place]))
         if attributes:
             look.seen.package(one.environment.prefix, place, {"attributes": attributes})
+
+
+def package_targets(scans: list[fatbin.Code]) -> list[str]:
+    """Return the targets of a package: of each of its files that carries weight, as one may be for one GPU only.
+
+    A file with less than a hundredth of the images of the largest one is an accessory.
+    """
+    most = max(found.images for found in scans)
+    weighty = [found for found in scans if found.images * 100 >= most]
+    return sorted({target for found in weighty for target in found.main_targets()}, key=fatbin.target_key)
 
 
 def _report(look: Look, path: str, package: str, found: fatbin.Code) -> None:

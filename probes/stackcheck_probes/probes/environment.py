@@ -46,6 +46,23 @@ def parse_nccl_conf(text: str) -> dict[str, str]:
     return result
 
 
+def nccl_files(look: Look) -> list[str]:
+    """Return the configuration files NCCL reads, the one that wins first."""
+    chosen = look.host.environ.get("NCCL_CONF_FILE", "")
+    home = look.host.environ.get("HOME", "")
+    own = [chosen] if chosen else [f"{home}/.nccl.conf"]
+    return [path for path in (*own, *NCCL_FILES) if path.startswith("/")]
+
+
+def effective(look: Look) -> dict[str, str]:
+    """Return the variables NCCL would see: the process's own, then those of its files."""
+    result: dict[str, str] = {}
+    for path in reversed(nccl_files(look)):
+        result.update(parse_nccl_conf(look.text(path) or ""))
+    result.update(look.host.environ)
+    return result
+
+
 def environment(look: Look) -> None:
     """Variables of the process, then those of NCCL's configuration files, which the process's own win over."""
     where = look.host.environ_where
@@ -53,27 +70,18 @@ def environment(look: Look) -> None:
     for name, value in look.host.environ.items():
         if wanted(name):
             look.seen.variable(name, value, where, method)
-    files = [look.host.environ.get("NCCL_CONF_FILE") or "", *NCCL_FILES]
-    home = look.host.environ.get("HOME")
-    if home and "NCCL_CONF_FILE" not in look.host.environ:
-        files.insert(0, f"{home}/.nccl.conf")
     known = set(look.host.environ)
-    for path in files:
-        if path.startswith("/"):
-            known |= _nccl_file(look, path, known)
-
-
-def _nccl_file(look: Look, path: str, known: set[str]) -> set[str]:
-    text = look.text(path)
-    if text is None:
-        return set()
-    settings = parse_nccl_conf(text)
-    summary = "; ".join(f"{name}={value}" for name, value in sorted(settings.items()))
-    look.fact(f"file:{path}", summary, path)
-    for name, value in settings.items():
-        if name not in known and wanted(name):
-            look.seen.variable(name, value, path, "nccl.conf", f"{name}={value}")
-    return set(settings)
+    for path in nccl_files(look):
+        text = look.text(path)
+        settings = parse_nccl_conf(text or "")
+        if text is not None:
+            summary = "; ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+            look.fact(f"file:{path}", summary, path)
+        for name, value in settings.items():
+            if name not in known and wanted(name):
+                look.seen.variable(name, value, path, "nccl.conf", f"{name}={value}")
+        known |= set(settings)
+    system_environment(look)
 
 
 def system_environment(look: Look) -> None:

@@ -1,0 +1,50 @@
+"""RDMA devices of every kind: how many, which ports are up and how fast, who drives them, MOFED or inbox."""
+
+from __future__ import annotations
+
+import re
+
+from stackcheck_probes import pci
+from stackcheck_probes.look import Look
+
+RDMA = "/sys/class/infiniband"
+_OFED = re.compile(r"^\d{2}\.\d{2}-\d+\.\d+\.\d+")
+
+
+def rdma(look: Look) -> None:
+    """Count RDMA devices; of InfiniBand and RoCE ones also the ports that are not up and the slowest rate."""
+    look.looked_for("mlnx-ofed")
+    if not look.is_dir("/sys/class"):
+        return
+    names = look.names(RDMA)
+    look.fact("nic_count", len(names), RDMA, "sysfs", " ".join(names))
+    others = [name for name in names
+              if pci.parse_uevent(look.text(f"{RDMA}/{name}/device/uevent") or "").get("DRIVER") != "efa"]  # fmt: skip
+    if others:
+        _ports(look, others)
+    version = look.text("/sys/module/mlx5_core/version")
+    if version and _OFED.match(version):
+        look.component(
+            "mlnx-ofed", version, "/sys/module/mlx5_core/version", "sysfs", scope="host", loaded=True
+        )
+
+
+def _ports(look: Look, names: list[str]) -> None:
+    down, rates, layers, firmware = [], [], set(), set()
+    for name in names:
+        for port in look.names(f"{RDMA}/{name}/ports"):
+            directory = f"{RDMA}/{name}/ports/{port}"
+            state = look.text(f"{directory}/state") or ""
+            if not state.endswith("ACTIVE"):
+                down.append(f"{name}/{port}: {state or 'unknown'}")
+                continue
+            rate = re.match(r"(\d+)", look.text(f"{directory}/rate") or "")
+            rates += [int(rate[1])] if rate else []
+            layers.add(look.text(f"{directory}/link_layer") or "")
+        firmware.add(look.text(f"{RDMA}/{name}/fw_ver") or "")
+    where = f"{RDMA}/*/ports/*"
+    look.fact("ib_devices", len(names), RDMA, "sysfs", " ".join(names))
+    look.fact("ib_ports_down", len(down), where, "sysfs", "; ".join(down))
+    look.fact("ib_rate_gbps", min(rates) if rates else None, where, "sysfs", " ".join(map(str, rates)))
+    look.fact("ib_link_layer", ", ".join(sorted(layers - {""})) or None, where, "sysfs")
+    look.fact("ib_firmware", sorted(firmware - {""}), f"{RDMA}/*/fw_ver", "sysfs")

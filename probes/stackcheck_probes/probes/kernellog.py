@@ -1,0 +1,52 @@
+"""Errors of GPUs and NVLink switches in the kernel's messages: Xid and SXid, PCIe and machine-check faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackcheck_probes.interface import AbsentError, RefusedError
+from stackcheck_probes.look import Look
+
+_XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
+_SXID = re.compile(r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
+_LIMITED = re.compile(r"(\S+): [\d.]+ Gb/s available PCIe bandwidth, limited by (.*)")
+_OOM = re.compile(r"Out of memory: Killed process|oom-kill:")
+_FELL = re.compile(r"GPU has fallen off the bus")
+SHOWN = 5
+
+
+def kernel_log(look: Look) -> None:
+    """Report the distinct Xid and SXid numbers since boot, each with its last message, and PCIe links limited."""
+    text, where = _messages(look)
+    if text is None:
+        return
+    for name, pattern in (("xid", _XID), ("sxid", _SXID)):
+        found = {int(number): line for number, line in events(text, pattern)}
+        raw = " | ".join(found[number] for number in sorted(found))
+        look.fact(name, sorted(found), where, "kernel-log", raw)
+    limited = sorted({match[0] for match in _LIMITED.finditer(text)})
+    look.fact("pcie_bandwidth_limited", limited[:SHOWN], where, "kernel-log")
+    look.fact("gpu_fell_off_bus", bool(_FELL.search(text)), where, "kernel-log")
+    look.fact("oom_kills", len(_OOM.findall(text)), where, "kernel-log")
+
+
+def events(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the message (without process names and ids) of each event, oldest first."""
+    for match in pattern.finditer(text):
+        detail = re.sub(r"\b(?:pid|name|Process ID|Process name)='?[^,]*'?,? ?", "", match[3])
+        yield int(match[2]), f"PCI:{match[1]}: {match[2]}, {detail}"[:160]
+
+
+def _messages(look: Look) -> tuple[str | None, str]:
+    try:
+        return look.host.kernel_log(), "/dev/kmsg"
+    except AbsentError:
+        reason = "no kernel log here"
+    except RefusedError as error:
+        reason = f"{error.subject}: {error.reason}"
+    output = look.run("journalctl", 3.0)
+    if output is not None and output.rc == 0 and output.out.strip():
+        return output.out, "journalctl -k -b"
+    look.note(f"kernel messages could not be read, Xid errors are unknown ({reason})")
+    return None, ""

@@ -1,0 +1,64 @@
+"""Components that only the distribution's packages know: services of the driver, container toolkit, schedulers, file systems."""
+
+from __future__ import annotations
+
+import re
+from re import Pattern
+
+from stackcheck_probes import sysdb
+from stackcheck_probes.look import Look
+
+_NAMES: tuple[tuple[str, Pattern[str]], ...] = tuple((component, re.compile(pattern)) for component, pattern in (
+    ("fabric-manager", r"(?:cuda-drivers-|nvidia-)fabric-?manager(?:-\d+)?$"),
+    ("nvlsm", r"nvlsm$"),
+    ("imex", r"nvidia-imex(?:-\d+)?$"),
+    ("dcgm", r"datacenter-gpu-manager(?:-\d+-core)?$"),
+    ("dcgm-exporter", r"(?:nvidia-)?dcgm-exporter$"),
+    ("nvidia-container-toolkit", r"nvidia-container-toolkit$"),
+    ("gdrdrv", r"gdrdrv-dkms$|gdrcopy-kmod$"),
+    ("lustre-client", r"lustre-client(?:-modules-aws|-utils)?$|kmod-lustre-client$"),
+    ("mlnx-ofed", r"mlnx-ofed-kernel-dkms$|mlnx-ofa_kernel$|doca-ofed$"),
+    ("slurm", r"slurm(?:d|-client|-smd|-wlm|-slurmd)?$"),
+    ("enroot", r"enroot$"),
+    ("pyxis", r"nvslurm-plugin-pyxis$"),
+    ("efa-driver", r"efa$|efa-dkms$"),
+    ("openmpi", r"openmpi[45]0-aws$"),
+    ("prometheus", r"prometheus$"),
+    ("node-exporter", r"prometheus-node-exporter$"),
+    ("grafana", r"grafana$"),
+))  # fmt: skip
+_RUNTIMES = (
+    "containerd",
+    "containerd.io",
+    "docker-ce",
+    "docker.io",
+    "docker",
+    "moby-engine",
+    "podman",
+    "cri-o",
+    "nerdctl",
+)
+HOST_ONLY = ("fabric-manager", "nvlsm", "imex", "gdrdrv", "efa-driver", "lustre-client", "mlnx-ofed")
+
+
+def system_packages(look: Look) -> None:
+    """Report these components as the package database records them, and the container runtimes."""
+    found, where = look.shared.once("sysdb", lambda: sysdb.installed(look.host))
+    if not found:
+        return
+    look.looked_for(
+        *(component for component, _pattern in _NAMES if component not in ("efa-driver", "openmpi", "gdrdrv"))
+    )
+    scope = look.seen.scope
+    for component, pattern in _NAMES:
+        versions = {
+            sysdb.release(version): f"{name} {version}"
+            for name, version in found.items()
+            if pattern.match(name)
+        }
+        for version, raw in sorted(versions.items()):
+            if scope == "container" and component in HOST_ONLY:
+                continue  # an image's database says nothing about the host's kernel modules and services
+            look.component(component, version, where, "package-database", raw=raw)
+    runtimes = [f"{name} {sysdb.release(found[name])}" for name in _RUNTIMES if name in found]
+    look.fact("container_runtimes", runtimes, where, "package-database")
