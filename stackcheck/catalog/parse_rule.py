@@ -8,7 +8,7 @@ from typing import Any
 from stackcheck.catalog import parse
 from stackcheck.catalog.relations import RELATIONS
 from stackcheck.model.errors import MatrixError
-from stackcheck.model.finding import Grade, Kind, Severity
+from stackcheck.model.kinds import Grade, Kind, Severity
 from stackcheck.model.release import Source
 from stackcheck.model.rule import (
     AllOf,

@@ -1,17 +1,38 @@
 """The closed set of relations between two values. A new cause is a new row of data, never a new function here.
 
-Each takes two known values and returns whether the relation holds, or None where the two cannot be compared.
+Each relation prepares a value once and then compares prepared values; comparing returns whether the relation holds, or None where
+the two cannot be compared. The two steps are apart because the solver compares every value of one component with every value of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from stackcheck.model.gpucode import Capability, covers, covers_natively
 from stackcheck.model.version import Version
 
-Holds = Callable[[Any, Any], bool | None]
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One relation: how to prepare a value, and how to compare two prepared ones."""
+
+    prepare: Callable[[Any], Any]
+    compare: Callable[[Any, Any], bool | None]
+
+    def __call__(self, left: Any, right: Any) -> bool | None:
+        """Return whether the relation holds between two raw values."""
+        return self.compare(self.prepare(left), self.prepare(right))
+
+
+@lru_cache(maxsize=8192)
+def _dotted(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except ValueError:
+        return None
 
 
 def as_version(value: Any) -> Version | None:
@@ -20,78 +41,69 @@ def as_version(value: Any) -> Version | None:
         if value.scheme == "dotted":
             return value
         text = ".".join(map(str, value.release)) + (f"-{value.local}" if value.local else "")
-        return Version(text)
-    if isinstance(value, Capability):
-        return Version(str(value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Version(str(value))
-    if isinstance(value, float):
-        return Version(repr(value))
-    if isinstance(value, str):
-        try:
-            return Version(value)
-        except ValueError:
-            return None
-    return None
+        return _dotted(text)
+    if isinstance(value, bool):
+        return None
+    return _dotted(str(value)) if isinstance(value, Capability | int | float | str) else None
 
 
-def _versions(left: Any, right: Any) -> tuple[Version, Version] | None:
-    a, b = as_version(left), as_version(right)
-    return None if a is None or b is None else (a, b)
+def _plain(value: Any) -> Any:
+    """A version as its dotted form where equality may ignore a suffix; anything else as it is."""
+    if isinstance(value, frozenset | str | bool):
+        return value
+    version = as_version(value)
+    return value if version is None else version
 
 
-def equal(left: Any, right: Any) -> bool | None:
-    """The same value; of versions the numbers, suffixes only if both have one."""
-    if isinstance(left, frozenset | str | bool) or isinstance(right, frozenset | str | bool):
-        return bool(left == right)
-    pair = _versions(left, right)
-    if pair is None:
-        return bool(left == right)
-    a, b = pair
-    if a.local and b.local:
-        return a.key == b.key
-    return a.public == b.public
+def _equal(left: Any, right: Any) -> bool | None:
+    if isinstance(left, Version) and isinstance(right, Version):
+        if left.local and right.local:
+            return left.key == right.key
+        return left.public == right.public
+    if isinstance(left, Version) is not isinstance(right, Version):
+        pair = as_version(left), as_version(right)
+        return None if pair[0] is None or pair[1] is None else pair[0].public == pair[1].public
+    return bool(left == right)
 
 
-def at_least(left: Any, right: Any) -> bool | None:
-    """Left is the same or newer (larger)."""
-    pair = _versions(left, right)
-    return None if pair is None else pair[0].public >= pair[1].public
+def _at_least(left: Version | None, right: Version | None) -> bool | None:
+    return None if left is None or right is None else left.public >= right.public
 
 
-def at_most(left: Any, right: Any) -> bool | None:
-    """Left is the same or older (smaller)."""
-    pair = _versions(left, right)
-    return None if pair is None else pair[0].public <= pair[1].public
+def _at_most(left: Version | None, right: Version | None) -> bool | None:
+    return None if left is None or right is None else left.public <= right.public
 
 
-def same_major(left: Any, right: Any) -> bool | None:
-    """The first numbers are equal."""
-    pair = _versions(left, right)
-    return None if pair is None else pair[0].major == pair[1].major
+def _same_major(left: Version | None, right: Version | None) -> bool | None:
+    return None if left is None or right is None else left.major == right.major
 
 
-def same_minor(left: Any, right: Any) -> bool | None:
-    """The first two numbers are equal."""
-    pair = _versions(left, right)
-    return None if pair is None else pair[0].minor == pair[1].minor
+def _same_minor(left: Version | None, right: Version | None) -> bool | None:
+    return None if left is None or right is None else left.minor == right.minor
 
 
-def _as_set(value: Any) -> frozenset[Any]:
-    return value if isinstance(value, frozenset) else frozenset((value,))
+def _members(value: Any) -> frozenset[Any]:
+    """A set as it is; a version as its text and its minor, `3.12`; any other value alone."""
+    if isinstance(value, frozenset):
+        return value
+    if isinstance(value, Version):
+        return frozenset((value.text, ".".join(map(str, value.minor))))
+    return frozenset((value,))
 
 
-def overlap(left: Any, right: Any) -> bool | None:
-    """The two sets share a member."""
-    return bool(_as_set(left) & _as_set(right))
+def _overlap(left: frozenset[Any], right: frozenset[Any]) -> bool | None:
+    return bool(left & right)
 
 
-def within(left: Any, right: Any) -> bool | None:
-    """The left value (or all of the left set) is in the right set; a version counts by its minor, `3.12`."""
-    members = _as_set(right)
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _within(left: Any, right: Any) -> bool | None:
+    members = _members(right)
     if isinstance(left, Version):
-        return bool({left.text, ".".join(map(str, left.minor))} & members)
-    return _as_set(left) <= members
+        return bool(_members(left) & members)
+    return _members(left) <= members
 
 
 def _covers(left: Any, right: Any) -> bool | None:
@@ -102,14 +114,14 @@ def _covers_natively(left: Any, right: Any) -> bool | None:
     return covers_natively(left, right) if isinstance(right, Capability) and isinstance(left, tuple) else None
 
 
-RELATIONS: Mapping[str, Holds] = {
-    "equal": equal,
-    "at_least": at_least,
-    "at_most": at_most,
-    "same_major": same_major,
-    "same_minor": same_minor,
-    "overlap": overlap,
-    "within": within,
-    "covers": _covers,
-    "covers_natively": _covers_natively,
+RELATIONS: Mapping[str, Kind] = {
+    "equal": Kind(_plain, _equal),
+    "at_least": Kind(as_version, _at_least),
+    "at_most": Kind(as_version, _at_most),
+    "same_major": Kind(as_version, _same_major),
+    "same_minor": Kind(as_version, _same_minor),
+    "overlap": Kind(_members, _overlap),
+    "within": Kind(_as_is, _within),
+    "covers": Kind(_as_is, _covers),
+    "covers_natively": Kind(_as_is, _covers_natively),
 }

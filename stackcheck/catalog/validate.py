@@ -5,7 +5,6 @@ jsonschema is imported here alone: only a user's own directory and the lint need
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -63,24 +62,35 @@ def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))
 
 
+def faults_by_file(root: str, *, schemas: str) -> tuple[tuple[str, str], ...]:
+    """Return (file and JSON pointer, message) of every fault in the matrix files below `root`.
+
+    Raises:
+        MatrixError: a file is no JSON at all.
+    """
+    loaded: dict[str, dict[str, Any]] = {}
+    found: list[tuple[str, str]] = []
+    for name in matrix_files(root):
+        kind = schema_for(name)
+        if kind is None:
+            continue
+        path = os.path.join(root, name)  # noqa: PTH118
+        if kind not in loaded:
+            loaded[kind] = read_json(os.path.join(schemas, f"{kind}.schema.json"))  # noqa: PTH118
+        found += [
+            (f"{path}#{pointer}", message) for pointer, message in faults_of(read_json(path), loaded[kind])
+        ]
+    return tuple(found)
+
+
 def validate_directory(root: str, *, schemas: str) -> None:
     """Check every matrix file below `root`.
 
     Raises:
-        MatrixError: for the first file with faults; the message names all of that file's.
+        MatrixError: with the first fault, and how many more there are.
     """
-    loaded: dict[str, dict[str, Any]] = {}
-    for name in matrix_files(root):
-        kind = schema_for(name)
-        path = os.path.join(root, name)  # noqa: PTH118
-        body = read_json(path)
-        if kind is None:
-            continue
-        if kind not in loaded:
-            with open(os.path.join(schemas, f"{kind}.schema.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-                loaded[kind] = json.load(file)
-        faults = faults_of(body, loaded[kind])
-        if faults:
-            told = "; ".join(f"{pointer}: {message}" for pointer, message in faults[:3])
-            more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
-            raise MatrixError(told + more, where=f"{path}#{faults[0][0]}", fix="see docs/data-model.md")
+    faults = faults_by_file(root, schemas=schemas)
+    if faults:
+        where, message = faults[0]
+        more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+        raise MatrixError(message + more, where=where, fix="see docs/data-model.md")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackcheck.model.finding import Grade, Kind, Severity
+from stackcheck.model.kinds import Grade, Kind, Severity
 from stackcheck.model.release import Source
 
 PREFIXES = ("env", "fact", "log", "limit", "module", "service", "device", "file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackcheck.model.finding import Grade
+from stackcheck.model.kinds import Grade
 
 SCHEMA = "stackcheck.stack/1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackcheck.model.errors import InputError
-from stackcheck.model.finding import Grade
+from stackcheck.model.kinds import Grade
 from stackcheck.model.stack import (
     SCHEMA,
     Alternative,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing, fires, truth
-from stackcheck.model.finding import Grade
+from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Component, Image
 from stackcheck.model.rule import Rule, head_of
 from stackcheck.model.stack import HeldBack, Pin, Stack, StackImage, Target

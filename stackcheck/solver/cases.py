@@ -7,7 +7,7 @@ evaluator of `stackcheck.catalog.evaluate` decides about each candidate, so what
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,14 +177,30 @@ class Literals:
         return list(rows)
 
     def _pairs(self, relation: Relation, wanted: Wanted) -> list[tuple[int, int]]:
+        kind = RELATIONS[relation.name]
         by_right: dict[int, int] = {}
-        for left_value, left_mask in self.groups(relation.left):
-            right_mask = 0
-            for right_value, bits in self.groups(relation.right):
-                right_mask |= bits if _holds(relation, left_value, right_value) in wanted else 0
+        rights = self._prepared(relation.right, kind.prepare)
+        everything = sum(bits for _, bits in rights)
+        for left_value, left_mask in self._prepared(relation.left, kind.prepare):
+            if left_value is Missing.UNKNOWN:
+                right_mask = everything if None in wanted else 0
+            else:
+                right_mask = 0
+                for right_value, bits in rights:
+                    unknown = right_value is Missing.UNKNOWN
+                    held = None if unknown else kind.compare(left_value, right_value)
+                    right_mask |= bits if held in wanted else 0
             if right_mask:
                 by_right[right_mask] = by_right.get(right_mask, 0) | left_mask
         return [(left, right) for right, left in by_right.items()]
+
+    def _prepared(self, subject: str, prepare: Callable[[Any], Any]) -> list[tuple[Any, int]]:
+        """Return the values of a subject ready to compare, equal ones joined; what is missing in any way is unknown."""
+        masks: dict[Any, int] = {}
+        for value, bits in self.groups(subject):
+            ready = Missing.UNKNOWN if isinstance(value, Missing) else prepare(value)
+            masks[ready] = masks.get(ready, 0) | bits
+        return list(masks.items())
 
 
 def _holds(relation: Relation, left: Any, right: Any) -> Truth:

@@ -73,6 +73,8 @@ class Universe:
         self._gather_wanted()
         self.images = self._images()
         self.domains: dict[str, Sequence[Choice]] = {IMAGE: self.images}
+        self.held: dict[str, list[Candidate | None]] = {}
+        """By component: for each image candidate what it holds of it, if a source says so."""
         self._close()
 
     @cached_property
@@ -154,13 +156,29 @@ class Universe:
         return tuple(candidates)
 
     def _shipped(self, component: Component) -> list[Candidate]:
+        """Return what the images hold of a component, newest first, and note which image holds which."""
+        by_text: dict[tuple[str, str], Candidate | None] = {}
         found: list[Candidate] = []
+        held: list[Candidate | None] = []
         for choice in self.images:
-            if choice.image is None:
+            image = choice.image
+            text = (
+                ""
+                if image is None
+                else (image.os if component.id == "os" else image.contents.get(component.id, ""))
+            )
+            if image is None or not text:
+                held.append(None)
                 continue
-            candidate = shipped(component, choice.image, self.arch)
-            if candidate is not None and not any(same_shipment(candidate, f) for f in found):
-                found.append(candidate)
+            key = (text, image.contents.get("cuda", ""))
+            if key not in by_text:
+                candidate = shipped(component, image, self.arch)
+                twin = next((f for f in found if candidate is not None and same_shipment(candidate, f)), None)
+                if candidate is not None and twin is None:
+                    found.append(candidate)
+                by_text[key] = twin or candidate
+            held.append(by_text[key])
+        self.held[component.id] = held
         return newest_first(found)
 
     def _ordered(self, component: Component, candidates: list[Candidate]) -> list[Candidate]:

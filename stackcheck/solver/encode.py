@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackcheck.catalog.evaluate import parsed_range
-from stackcheck.model.finding import Grade
+from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Requirement, Source
 from stackcheck.model.rule import Rule
 from stackcheck.model.version import Version
-from stackcheck.solver.candidates import Candidate, Origin, same_shipment, shipped
+from stackcheck.solver.candidates import Candidate, Origin
 from stackcheck.solver.cases import Literals
 from stackcheck.solver.domains import IMAGE, ImageCandidate, Universe
 from stackcheck.solver.origins import FactOrigin, OriginKind
@@ -68,6 +68,8 @@ class _Encoder:
         # The literals see candidates only; a component's domain holds nothing else, the image's choice answers alike.
         self.literals = Literals(universe.domains, universe.constants)  # type: ignore[arg-type]
         self.rows: list[tuple[dict[str, int], int]] = []
+        self.holding: dict[str, list[int | None]] = {}
+        self.ranges: dict[tuple[str, str], int] = {}
 
     def run(self) -> Encoding:
         universe = self.universe
@@ -110,17 +112,28 @@ class _Encoder:
 
     def _in_range(self, name: str, text: str, *, absent_fits: bool, unstated_fits: bool = True) -> int:
         """Return the mask of candidates that satisfy a range; what cannot be compared counts as satisfying it."""
+        key = (name, text)
+        if key not in self.ranges:
+            self.ranges[key] = self._versions_in_range(name, text)
+        mask = self.ranges[key]
+        for bit, candidate in enumerate(self.literals.domains[name]):
+            if candidate.version is None:
+                fits = absent_fits if candidate.origin is Origin.ABSENT else unstated_fits
+                mask |= 1 << bit if fits else 0
+        return mask
+
+    def _versions_in_range(self, name: str, text: str) -> int:
         mask = 0
-        for bit, choice in enumerate(self.universe.domains[name]):
-            candidate = choice if isinstance(choice, Candidate) else None
-            if candidate is None or candidate.origin is Origin.ABSENT:
-                fits = absent_fits
-            elif candidate.version is None:
-                fits = unstated_fits
-            else:
-                bounds = parsed_range(text, candidate.version.scheme)
-                fits = bounds is None or candidate.version in bounds or _with_build(candidate, text)
-            mask |= 1 << bit if fits else 0
+        known: dict[tuple[Any, ...], bool] = {}
+        for bit, candidate in enumerate(self.literals.domains[name]):
+            version = candidate.version
+            if version is None:
+                continue
+            fits = known.get(version.key)
+            if fits is None:
+                bounds = parsed_range(text, version.scheme)
+                fits = known[version.key] = bounds is None or version in bounds
+            mask |= 1 << bit if fits or ("+" in text and _with_build(candidate, text)) else 0
         return mask
 
     # what the user asks
@@ -150,64 +163,41 @@ class _Encoder:
                 continue
             held: defaultdict[int, int] = defaultdict(int)  # candidate bit -> images that hold it
             stated = lacking = 0
-            for bit, image in enumerate(images):
-                if image is None:
-                    lacking |= 1 << bit
-                    continue
-                chosen = self._held_bit(
-                    name, image.os if name == "os" else image.contents.get(name), image, domain
-                )
+            for bit, chosen in enumerate(self._images_holding(name)):
+                image = images[bit]
                 if chosen is not None:
                     held[chosen] |= 1 << bit
                     stated |= 1 << bit
-                elif name in image.absent:
+                elif image is None or name in image.absent:
                     lacking |= 1 << bit
+            others = 0
             for bit, candidate in enumerate(domain):
                 if candidate.origin is Origin.IMAGE:
                     self._forbid({name: 1 << bit, IMAGE: ~held[bit]}, origin)
                 elif candidate.origin is Origin.UNSTATED:
                     self._forbid({name: 1 << bit, IMAGE: stated | lacking}, origin)
-                elif stated:
-                    self._forbid({name: 1 << bit, IMAGE: stated}, origin)
-
-    def _held_bit(self, name: str, text: str | None, image: Any, domain: Sequence[Candidate]) -> int | None:
-        if not text:
-            return None
-        component = self.universe.catalog.component(name)
-        candidate = shipped(component, image, self.universe.arch) if component else None
-        if candidate is None:
-            return None
-        for bit, known in enumerate(domain):
-            if known.origin is Origin.IMAGE and same_shipment(known, candidate):
-                return bit
-        return None
+                else:
+                    others |= 1 << bit
+            self._forbid({name: others, IMAGE: stated}, origin)
 
     def _shipped_together(self, one: str, one_mask: int, other: str, other_mask: int) -> int:
         """Return the images that hold a candidate of each mask: what a vendor ships together is not called broken."""
         together = 0
-        mine = self._images_holding(one)
         theirs = self._images_holding(other)
-        for bit, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-            if a is not None and b is not None and one_mask >> a & 1 and other_mask >> b & 1:
-                together |= 1 << bit
+        for bit, mine in enumerate(self._images_holding(one)):
+            if mine is not None and one_mask >> mine & 1:
+                held = theirs[bit]
+                if held is not None and other_mask >> held & 1:
+                    together |= 1 << bit
         return together
 
     def _images_holding(self, name: str) -> list[int | None]:
-        cache: dict[str, list[int | None]] = self.__dict__.setdefault("_holding", {})
-        if name not in cache:
-            domain = self.literals.domains[name]
-            cache[name] = [
-                None
-                if choice.image is None
-                else self._held_bit(
-                    name,
-                    choice.image.os if name == "os" else choice.image.contents.get(name),
-                    choice.image,
-                    domain,
-                )
-                for choice in self.universe.images
-            ]
-        return cache[name]
+        """Return for each image candidate the bit of what it holds of a component."""
+        if name not in self.holding:
+            bits = {id(c): bit for bit, c in enumerate(self.literals.domains[name])}
+            held = self.universe.held.get(name) or [None] * len(self.universe.images)
+            self.holding[name] = [None if c is None else bits[id(c)] for c in held]
+        return self.holding[name]
 
     # what releases ask for
 

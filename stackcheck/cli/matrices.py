@@ -1,0 +1,139 @@
+"""`stackcheck matrices`: status and lint of the data; harvest, update and diff."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, date, datetime
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.cli import streams
+from stackcheck.cli.parser import add_matrices
+
+_MOST_FAULTS = 15  # shown per check unless --verbose
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the sub-commands of matrices."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    status = actions.add_parser("status", help="releases, sources and age per component")
+    status.add_argument(
+        "--older-than", type=int, metavar="DAYS", help="only components whose newest fact was read longer ago"
+    )
+    status.add_argument("--format", choices=["text", "json"], default="text")
+    add_matrices(status)
+    lint = actions.add_parser(
+        "lint", help="prove what a schema cannot: references, ranges, sources, solvable targets"
+    )
+    lint.add_argument("-v", "--verbose", action="store_true", help="every fault and every hole")
+    lint.add_argument(
+        "--quick", action="store_true", help="leave out the resolution of every GPU and instance type"
+    )
+    add_matrices(lint)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the action."""
+    from stackcheck.catalog import open_catalog
+
+    catalog = open_catalog(options.matrices)
+    return {"status": _status, "lint": _lint}[options.action](catalog, options)
+
+
+def _status(catalog: Catalog, options: argparse.Namespace) -> int:
+    today = datetime.now(tz=UTC).date()
+    rows = [row for c in catalog.component_ids if (row := _status_row(catalog, c, today)) is not None]
+    if options.older_than is not None:
+        rows = [r for r in rows if r["age_days"] is None or r["age_days"] > options.older_than]
+    if options.format == "json":
+        import json
+
+        streams.answer(
+            json.dumps(
+                {"schema": "stackcheck.matrices-status/1", "version": catalog.version, "components": rows},
+                indent=2,
+            )
+        )
+        return streams.OK
+    lines = [
+        f"matrices {catalog.version}",
+        f"{'component':28}{'releases':>9}{'newest':>22}{'released':>12}{'unread':>8}{'sources':>9}{'age':>7}",
+    ]
+    for r in rows:
+        age = "?" if r["age_days"] is None else f"{r['age_days']} d"
+        lines.append(
+            f"{r['component']:28}{r['releases']:>9}{r['newest'] or '-':>22}{r['released'] or '?':>12}"
+            f"{r['requirements_unknown']:>8}{r['sources']:>9}{age:>7}"
+        )
+    images, rules = len(catalog.images), len(catalog.rules)
+    lines.append(
+        f"{len(catalog.gpu_ids)} GPUs, {len(catalog.instance_ids)} instance types, {images} images, {rules} rules and advisories"
+    )
+    streams.answer("\n".join(lines))
+    return streams.OK
+
+
+def _status_row(catalog: Catalog, name: str, today: date) -> dict[str, str | int | None] | None:
+    component = catalog.component(name)
+    if component is None:
+        return None
+    read = max([component.read, *(s.read for s in component.sources.values())], default="")
+    refs = {k for r in component.releases for k in r.sources} | set(component.sources)
+    newest = component.releases[-1] if component.releases else None
+    return {
+        "component": name,
+        "releases": len(component.releases),
+        "newest": newest.version.text if newest else None,
+        "released": (newest.date or None) if newest else None,
+        "requirements_unknown": sum(r.requires is None for r in component.releases),
+        "sources": len(refs),
+        "read": read or None,
+        "age_days": (today - date.fromisoformat(read)).days if read else None,
+    }
+
+
+def _lint(catalog: Catalog, options: argparse.Namespace) -> int:
+    from stackcheck.catalog.files import matrices_root
+    from stackcheck.catalog.lint import lint
+    from stackcheck.catalog.validate import faults_by_file
+
+    failed = False
+    lines: list[str] = []
+    root = options.matrices or matrices_root()
+    schema_faults = faults_by_file(root, schemas=f"{matrices_root()}/schema")
+    failed = bool(schema_faults)
+    lines.append(
+        f"{'FAIL' if schema_faults else 'ok':5}SCHEMA  files match their JSON Schemas ({len(schema_faults)} do not)"
+    )
+    lines += [
+        f"       {where}: {text}"
+        for where, text in schema_faults[: None if options.verbose else _MOST_FAULTS]
+    ]
+    for check, faults in lint(catalog):
+        bad = bool(faults) and check.fatal
+        failed = failed or bad
+        word = "FAIL" if bad else ("ok" if check.fatal else "hole")
+        lines.append(f"{word:5}{check.code} {check.name}" + (f" ({len(faults)})" if faults else ""))
+        if faults and (check.fatal or options.verbose):
+            shown = faults if options.verbose else faults[:_MOST_FAULTS]
+            lines += [f"       {f.where}: {f.text}" for f in shown]
+    if not failed and not options.quick:
+        unsolved = _unsolved(catalog)
+        failed = bool(unsolved)
+        lines.append(f"{'FAIL' if unsolved else 'ok':5}SOL:001 every GPU and instance type has a stack")
+        lines += [f"       {u}" for u in unsolved]
+    streams.answer("\n".join(lines))
+    return streams.FINDINGS if failed else streams.OK
+
+
+def _unsolved(catalog: Catalog) -> list[str]:
+    from stackcheck.solver.request import Request
+    from stackcheck.solver.resolve import resolve
+
+    faults = []
+    requests = [(f"--gpu {g}", Request(gpu=g)) for g in catalog.gpu_ids]
+    requests += [(f"--instance {i}", Request(gpu="", instance=i)) for i in catalog.instance_ids]
+    for name, request in requests:
+        stack = resolve(catalog, request)
+        if stack.conflict is not None:
+            faults.append(f"{name}: {' / '.join(stack.conflict.chain)}")
+    return faults
