@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from stackcheck.solver.index import Row, Terms, WatchIndex, build_index
 
@@ -155,5 +156,5 @@ class ProblemBuilder:
     def build(self) -> Problem:
         """Return the problem as it stands; the builder can be used on."""
         rows = sorted(self._rows)
-        once = [row for row, following in zip(rows, rows[1:], strict=False) if row != following]
+        once = [row for row, following in pairwise(rows) if row != following]
         return Problem(self._variables, once + rows[-1:])

@@ -37,7 +37,7 @@ DEFAULT_LIMIT = 20_000
 """Conflicts before a search gives up; the real catalog needs a few dozen at most."""
 
 
-class SearchLimit(RuntimeError):
+class SearchLimit(RuntimeError):  # noqa: N818 - it names what was reached; nothing is wrong
     """The search was given up; nothing is known about the problem."""
 
 
