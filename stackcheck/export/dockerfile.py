@@ -19,6 +19,7 @@ from stackcheck.export.quoting import (
     shell,
     variables,
     version,
+    wanted,
 )
 from stackcheck.model.stack import Pin, Stack
 
@@ -35,7 +36,7 @@ def render(stack: Stack) -> str:
     found = list(packages(added))
     lines += _python(found, list(packages(p for p in stack.pins if p.origin == "image")))
     covered = {p.pin.component for p in found} | {INSTALLER, *BROUGHT_BY_INSTALLER}
-    lines += _by_hand([p for p in added if p.component not in covered])
+    lines += _by_hand([p for p in added if p.component not in covered and p.layer != "platform"])
     lines += _environment(stack)
     return "\n".join(lines) + "\n"
 
@@ -62,9 +63,7 @@ def _host(stack: Stack) -> Iterator[str]:
         yield ""
         yield "# On the host, not in this image:"
     for pin in pins:
-        yield from comments(
-            f"- {pin.component} {pin.version}" + (f" (accepts {pin.accepts})" if pin.accepts else "")
-        )
+        yield from comments(f"- {wanted(pin)}")
 
 
 def _efa(stack: Stack, added: list[Pin]) -> Iterator[str]:

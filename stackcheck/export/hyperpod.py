@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackcheck.export.quoting import comments, header, version
+from stackcheck.export.quoting import comments, header, version, wanted
 from stackcheck.model.stack import Pin, Stack
 
 _FLOOR = re.compile(r">=\s*([A-Za-z0-9][A-Za-z0-9._+~-]*)\Z", re.ASCII)
@@ -62,4 +62,4 @@ def _driver(pin: Pin) -> Iterator[str]:
 def _named(stack: Stack) -> Iterator[str]:
     for pin in stack.pins:
         if pin.scope in ("host", "cluster") and pin.component not in ("driver", "efa-installer"):
-            yield from comments(f"needs on the node as well: {pin.component} {pin.accepts or pin.version}")
+            yield from comments(f"needs on the node as well: {wanted(pin)}")

@@ -51,10 +51,10 @@ class Package:
 
 
 def packages(pins: Iterable[Pin]) -> Iterator[Package]:
-    """Yield the pins with a `pkg:pypi/` purl whose version is one that pip understands, in their order."""
+    """Yield the pins inside a container with a `pkg:pypi/` purl whose version is one that pip understands, in their order."""
     for pin in pins:
         match = _PURL.match(pin.purl)
-        if match is None:
+        if match is None or pin.scope not in ("container", ""):
             continue
         text = unquote(match["version"] or pin.version)
         if not _is_published(text):

@@ -9,12 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackcheck.export.quoting import comments, header, version, yaml
+from stackcheck.export.quoting import comments, header, version, wanted, yaml
 from stackcheck.model.stack import Stack
 
 _NAME = re.compile(r"[^a-z0-9-]+", re.ASCII)
 _ON_AMI = ("driver", "fabric-manager", "efa-installer", "cuda-toolkit", "nccl", "slurm", "pyxis", "enroot")
 """What a ParallelCluster AMI carries and a custom AMI would have to change."""
+_FAMILIES = {
+    "ubuntu": "ubuntu",
+    "rhel": "rhel",
+    "rocky": "rocky",
+    "amazonlinux": "alinux",
+    "amazon-linux": "alinux",
+    "al": "alinux",
+}
 
 
 def render(stack: Stack) -> str:
@@ -43,13 +51,11 @@ def render(stack: Stack) -> str:
 def _pins(stack: Stack) -> Iterator[str]:
     release = version(stack.pin("parallelcluster"))
     yield f"# pcluster version: {release}" if release else "# pcluster version: not part of the stack"
-    found = [p for c in _ON_AMI if (p := stack.pin(c)) is not None and p.origin in ("host", "")]
+    found = [p for c in _ON_AMI if (p := stack.pin(c)) is not None and p.scope in ("host", "cluster")]
     if found:
         yield "# On the nodes; if the AMI of that release has others, build one: pcluster build-image"
     for pin in found:
-        yield from comments(
-            f"- {pin.component} {pin.version}" + (f" (accepts {pin.accepts})" if pin.accepts else "")
-        )
+        yield from comments(f"- {wanted(pin)}")
 
 
 def _image(stack: Stack) -> Iterator[str]:
@@ -61,13 +67,13 @@ def _image(stack: Stack) -> Iterator[str]:
 
 
 def os_name(text: str) -> str:
-    """Return ParallelCluster's word for an operating system (`ubuntu-22.04` is `ubuntu2204`), or empty if it has none."""
-    match = re.fullmatch(
-        r"(ubuntu|rhel|rocky|al|alinux|amazon-linux|amzn)[-_ ]?(\d+)(?:\.(\d+))?", text.lower()
-    )
-    if match is None:
+    """Return ParallelCluster's word for an operating system: `22.04-ubuntu` is `ubuntu2204`; empty if it has none."""
+    number, _, family = text.lower().partition("-")
+    if not re.fullmatch(r"\d+(\.\d+)?", number, re.ASCII):
+        family, _, number = text.lower().rpartition("-")
+    major, _, minor = number.partition(".")
+    if not re.fullmatch(r"\d+(\.\d+)?", number, re.ASCII) or family not in _FAMILIES:
         return ""
-    family, major, minor = match.groups()
     if family == "ubuntu":
         return f"ubuntu{major}{minor}" if minor else ""
-    return f"{family if family in ('rhel', 'rocky') else 'alinux'}{major}"
+    return f"{_FAMILIES[family]}{major}"

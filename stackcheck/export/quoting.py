@@ -49,7 +49,13 @@ def node_comments(stack: Stack) -> Iterator[str]:
     """Yield a comment per component that the node or cluster must have, with the versions that would do."""
     for pin in stack.pins:
         if pin.scope in ("host", "cluster") and pin.origin != "image":
-            yield from comments(f"needs on the node: {pin.component} {pin.accepts or pin.version}")
+            yield from comments(f"needs on the node: {wanted(pin)}")
+
+
+def wanted(pin: Pin) -> str:
+    """Return a component with what would do for it: its range, or its version if nothing else is known to do."""
+    loose = pin.accepts and not pin.accepts.startswith("==")
+    return f"{pin.component} {pin.version}{f' (or another of {pin.accepts})' if loose else ''}"
 
 
 def shell(text: str) -> str:

@@ -32,7 +32,7 @@ EXPORTERS: tuple[Exporter, ...] = (
         "stackcheck.export.dockerfile",
     ),
     Exporter(
-        "slurm", "a batch script for Slurm with pyxis and enroot", "stack.sbatch", "stackcheck.export.slurm"
+        "slurm", "a batch script for Slurm with pyxis and enroot", "job.sbatch", "stackcheck.export.slurm"
     ),
     Exporter("kubernetes", "a Kubernetes pod", "pod.yaml", "stackcheck.export.kubernetes"),
     Exporter(
@@ -47,11 +47,9 @@ EXPORTERS: tuple[Exporter, ...] = (
         "on_create_stack.sh",
         "stackcheck.export.hyperpod",
     ),
+    Exporter("env", "the environment variables, for a shell to read", "env.sh", "stackcheck.export.env"),
     Exporter(
-        "env", "the environment variables, for a shell to read", "stack.env.sh", "stackcheck.export.env"
-    ),
-    Exporter(
-        "markdown", "a table to paste into an issue or a wiki", "stack.md", "stackcheck.export.markdown"
+        "markdown", "a table to paste into an issue or a wiki", "table.md", "stackcheck.export.markdown"
     ),
 )
 

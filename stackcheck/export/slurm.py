@@ -53,7 +53,8 @@ def render(stack: Stack) -> str:
 
 def _variables(stack: Stack) -> Iterator[str]:
     pairs = list(variables(stack.environment))
-    yield ""
+    if pairs:
+        yield ""
     for name, value in pairs:
         yield f"export {name}={shell(value)}"
     held = [n for n, _ in pairs if stack.image and n in stack.image.environment]

@@ -53,7 +53,7 @@ def _case(finding: Finding, options: Options) -> Iterator[str]:
     if options.fails(finding):
         yield f'      <failure type="{finding.severity}" message={_attribute(title(finding))}>{body}</failure>'
     else:
-        yield f"      <system-out>{finding.severity}: {body}</system-out>"
+        yield f"      <system-out>{finding.severity}\n{body}</system-out>"
     yield "    </testcase>"
 
 

@@ -40,7 +40,7 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def report_format(name: str) -> Format:
+def renderer(name: str) -> Format:
     """Return the format of that name.
 
     Raises:

@@ -59,10 +59,10 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
         "help": {
             "text": "\n".join([*steps, *(f"source: {s}" for s in sources)]) or finding.id,
-            "markdown": _help_markdown(finding),
+            "markdown": _help_markdown(steps, sources) or finding.id,
         },
         "properties": {
-            "tags": [str(finding.kind), *finding.subjects],
+            "tags": list(dict.fromkeys((str(finding.kind), *finding.subjects))),
             "problem.severity": _PROBLEMS[finding.severity],
         },
     }
@@ -72,11 +72,13 @@ def _rule(finding: Finding) -> dict[str, Any]:
     return rule
 
 
-def _help_markdown(finding: Finding) -> str:
-    """Return indented code blocks: nothing observed is read as markup there."""
-    parts = ["**What to do**", "", *(f"    {line}" for r in finding.remedy for line in remedy_lines(r)), ""]
-    parts += ["**Sources**", "", *(f"    {visible(s, LONGEST_VALUE)}" for s in finding.sources)]
-    return "\n".join(parts)
+def _help_markdown(steps: list[str], sources: list[str]) -> str:
+    """Return headings over indented code blocks: nothing observed is read as markup there."""
+    parts = []
+    for heading, lines in (("What to do", steps), ("Sources", sources)):
+        if lines:
+            parts += [f"**{heading}**", "", *(f"    {line}" for line in lines), ""]
+    return "\n".join(parts[:-1])
 
 
 def _result(finding: Finding, index: int, report: Report) -> dict[str, Any]:
@@ -113,7 +115,8 @@ def _locations(evidence: Iterable[FindingEvidence], report: Report) -> list[dict
         spot = place(item.where)
         if spot is not None and spot not in found:
             found[spot] = _location(spot, evidence_text(item))
-    logical = [{"fullyQualifiedName": visible(e.subject, LONGEST_VALUE)} for e in evidence if e.subject]
+    named = dict.fromkeys(visible(e.subject, LONGEST_VALUE) for e in evidence)
+    logical = [{"fullyQualifiedName": name} for name in named if name]
     if not found:
         spot = Place(report.subject or report.inventory.subject or "node")
         found[spot] = _location(spot, "")

@@ -29,6 +29,9 @@ LAYERS = (
 """The order in which people look for things: from the machine up."""
 
 _REASON_ROOM = 30  # columns a reason needs to stand beside its pin instead of below it
+_ONLY_BUILD = "wheel"  # the label of a release that has one build only
+_TOLD_FIRST = ("torch", "cuda", "driver", "nccl", "python")  # of a result, after what was asked for
+_MOST_TOLD = 6  # components of a result that stand in one line
 _ORIGINS = {"image": "in image", "install": "install", "host": "host"}
 
 
@@ -92,7 +95,7 @@ def _solved(stack: Stack, style: Style, width: int, verbose: bool) -> Iterator[s
 
 
 def _version(pin: Pin) -> str:
-    build = pin.build if pin.build and pin.build not in pin.version else ""
+    build = pin.build if pin.build != _ONLY_BUILD and pin.build not in pin.version else ""
     return visible(f"{pin.version} ({build})" if build else pin.version, 60)
 
 
@@ -123,9 +126,9 @@ def _image(image: StackImage | None, style: Style, width: int, verbose: bool) ->
 def _pin(pin: Pin, style: Style, widths: tuple[int, int, int], verbose: bool) -> Iterator[str]:
     name_width, version_width, width = widths
     name, version = visible(pin.component, 40), _version(pin)
-    origin = _ORIGINS.get(pin.origin, visible(pin.origin or pin.scope, 12))
+    origin = pin.scope if pin.scope == "cluster" else _ORIGINS.get(pin.origin, pin.origin or pin.scope)
     padded = f"{name:<{name_width}}  {style.paint(version, 'bold')}{' ' * (version_width - len(version))}"
-    line = f"  {style.sign(pin.grade)} {padded}  {style.paint(f'{origin:<8}', 'dim')}"
+    line = f"  {style.sign(pin.grade)} {padded}  {style.paint(f'{visible(origin, 12):<8}', 'dim')}"
     used = 4 + name_width + 2 + max(version_width, len(version)) + 2 + 8 + 2
     below = " " * 6
     reasons = [visible(r) for r in (pin.why if verbose else pin.why[:1])]
@@ -150,9 +153,13 @@ def _pin(pin: Pin, style: Style, widths: tuple[int, int, int], verbose: bool) ->
 def _held_back(pin: Pin, width: int, below: str, verbose: bool) -> Iterator[str]:
     rest = 0 if verbose else len(pin.held_back) - 1
     for held in pin.held_back if verbose else pin.held_back[:1]:
-        because = "; ".join(held.because if verbose else held.because[:1]) or "no reason recorded"
         more = f" (and {rest} more)" if rest > 0 else ""
-        yield from wrapped(visible(f"not {held.version}{more}: {because}"), width, below, f"{below}  ")
+        because = held.because if verbose else held.because[:1]
+        if because and set(because) <= set(pin.why[:1]):
+            text = f"so not {held.version}{more}"
+        else:
+            text = f"not {held.version}{more}: {'; '.join(because) or 'no reason recorded'}"
+        yield from wrapped(visible(text), width, below, f"{below}  ")
 
 
 def _legend(stack: Stack, style: Style) -> Iterator[str]:
@@ -176,13 +183,13 @@ def _conflict(stack: Stack, style: Style, width: int, verbose: bool) -> Iterator
     else:
         yield "no way out was found by changing what you asked for"
     for number, alternative in enumerate(stack.alternatives, 1):
-        yield from _alternative(number, alternative, style, width, verbose)
+        yield from _alternative(number, alternative, stack, style, width, verbose)
     for note in stack.notes:
         yield from wrapped(visible(note), width, "note: ", "      ")
 
 
 def _alternative(
-    number: int, alternative: Alternative, style: Style, width: int, verbose: bool
+    number: int, alternative: Alternative, stack: Stack, style: Style, width: int, verbose: bool
 ) -> Iterator[str]:
     flags = "  ".join(style.paint(flag_for(c), "bold") for c in alternative.change)
     yield f"  {number}. {flags}"
@@ -190,27 +197,38 @@ def _alternative(
         yield from wrapped(
             visible(f"instead of {change.requirement}", LONGEST_VALUE), width, " " * 5, " " * 7
         )
-    pairs = list(alternative.result.items())
-    shown = pairs if verbose else pairs[:8]
-    gives = ", ".join(f"{c} {v}" for c, v in shown) + (" ..." if len(pairs) > len(shown) else "")
+    gives = _result(alternative, stack, verbose)
     if gives:
         yield from wrapped(visible(f"gives {gives}"), width, " " * 5, " " * 7)
     if alternative.image:
         yield from wrapped(visible(f"image {alternative.image}"), width, " " * 5, " " * 7)
 
 
-def flag_for(change: Change) -> str:
-    """Return the words to type instead: `--with 'torch>=2.8'`, or what to leave out.
+def _result(alternative: Alternative, stack: Stack, verbose: bool) -> str:
+    """Return what an alternative gives: first what was asked for, then what people look at."""
+    asked = " ".join((*stack.requirements, *(c.requirement for c in alternative.change)))
+    names = [c for c in alternative.result if c in asked]
+    names += [c for c in (*_TOLD_FIRST, *alternative.result) if c in alternative.result and c not in names]
+    shown = names if verbose else names[:_MOST_TOLD]
+    return ", ".join(f"{c} {alternative.result[c]}" for c in shown) + (
+        " ..." if len(names) > len(shown) else ""
+    )
 
-    `Change.to` is a specifier, a whole flag that starts with `--`, or empty for "leave it out". A requirement that
-    itself starts with a flag keeps that flag.
+
+def flag_for(change: Change) -> str:
+    """Return the words to type instead: `--with 'torch>=2.8'`, or what to change where no flag does it.
+
+    `Change.to` is a requirement, a whole flag that starts with `--`, a sentence that starts with `leave`, or empty for "leave it
+    out". A requirement that itself starts with a flag keeps that flag; one about the host can only be changed there.
     """
     to, requirement = visible(change.to, LONGEST_VALUE), visible(change.requirement, LONGEST_VALUE)
     flag, _, value = requirement.partition(" ")
     if not to:
         return f"leave out {requirement}"
-    if to.startswith("--"):
+    if to.startswith(("--", "leave ")):
         return to
+    if requirement.startswith("the host has "):
+        return f"on the host: {to.replace('==', ' ')}"
     if flag.startswith("--") and value:
         return f"{flag} {shlex.quote(to)}"
     return f"--with {shlex.quote(to)}"

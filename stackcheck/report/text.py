@@ -21,6 +21,11 @@ _INDENT = " " * 10
 
 
 def render(report: Report, options: Options) -> str:
+    """Return `render_report`'s text: this is what the registry asks a format for."""
+    return render_report(report, options)
+
+
+def render_report(report: Report, options: Options) -> str:
     """Return the findings in the form what, where, why, fix, then a summary line; nothing about what is fine unless `verbose`."""
     style = Style(options.colour, options.ascii_only)
     lines: list[str] = []
@@ -50,14 +55,16 @@ def _finding(finding: Finding, style: Style, options: Options) -> Iterator[str]:
         more = counted(len(finding.remedy) - len(shown), "other way", "other ways")
         yield _INDENT + style.paint(f"{more} with --verbose", "dim")
     if finding.consequences:
-        yield from _part("causes", _folded(finding, options.verbose), style, options)
+        yield from _part("causes", _folded(finding, options), style, options)
     for source in finding.sources:
         yield _label("source", style) + style.paint(visible(source, LONGEST_VALUE), "dim")
 
 
-def _folded(finding: Finding, verbose: bool) -> str:
-    if verbose:
-        return "; ".join(f"{c.id} {c.title}" for c in finding.consequences)
+def _folded(finding: Finding, options: Options) -> str:
+    """Return the consequences with their titles, or their ids alone where that would not be one line."""
+    told = "; ".join(f"{c.id} {c.title}" for c in finding.consequences)
+    if options.verbose or len(told) <= options.width - len(_INDENT):
+        return told
     return ", ".join(dict.fromkeys(c.id for c in finding.consequences))
 
 

@@ -34,12 +34,12 @@ def test_what_is_not_known_is_left_out(stack: Stack) -> None:
 
 def test_the_pins_of_the_ami_are_named() -> None:
     text = render(hard_stack())
-    assert "# - driver 580.95.05 (accepts >=580.65.06)" in text
+    assert "# - driver 580.95.05 (or another of >=580.65.06)" in text
     assert "# - efa-installer 1.47.0" in text
 
 
 def test_the_operating_system_of_the_node_is_the_image_s() -> None:
-    stack = Stack(target=Target(gpu="b200"), pins=(pin("os", "ubuntu-24.04", "platform", "host"),))
+    stack = Stack(target=Target(gpu="b200"), pins=(pin("os", "24.04-ubuntu", "platform", "host"),))
     assert config(stack)["Image"] == {"Os": "ubuntu2404"}
 
 
@@ -47,11 +47,13 @@ def test_the_operating_system_of_the_node_is_the_image_s() -> None:
     ("text", "name"),
     [
         ("ubuntu-22.04", "ubuntu2204"),
-        ("al2023", "alinux2023"),
+        ("22.04-ubuntu", "ubuntu2204"),
+        ("2023-amazonlinux", "alinux2023"),
         ("amazon-linux-2", "alinux2"),
+        ("9-rhel", "rhel9"),
         ("rhel-9.4", "rhel9"),
-        ("rocky-8", "rocky8"),
-        ("debian-12", ""),
+        ("12-debian", ""),
+        ("ubuntu", ""),
         ("", ""),
     ],
 )

@@ -6,8 +6,8 @@ ARG AWS_REGION
 FROM 123456789012.dkr.ecr.${AWS_REGION}.amazonaws.com/pytorch-training:2.9.0-gpu-py312-cu130-ubuntu22.04-ec2@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 # On the host, not in this image:
-# - driver 580.95.05 (accepts >=580.65.06)
-# - efa-installer 1.47.0 (accepts >=1.43.3)
+# - driver 580.95.05 (or another of >=580.65.06)
+# - efa-installer 1.47.0 (or another of >=1.43.3)
 # - slurm 24.11.6
 
 # EFA user space: aws-ofi-nccl 1.17.2; the kernel module stays on the host

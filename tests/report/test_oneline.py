@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import dataclasses
+
+from hypothesis import given, settings
+
+from stackcheck.model.finding import Report
+from stackcheck.model.inventory import Note
+from stackcheck.report.interface import Options
+from stackcheck.report.oneline import render
+from tests.report.test_formats import reports
+from tests.samples import clean_report, hard_report
+
+
+def test_the_worst_comes_first() -> None:
+    line = render(hard_report(), Options())
+    assert line.startswith(
+        "stackcheck: ERROR 1 warning 1 info 1: SC-2026-0001 driver 550.54.15 is too old for CUDA 13.0; SC-2026-0042 "
+    )
+
+
+def test_a_healthy_node() -> None:
+    assert render(clean_report(), Options()) == "stackcheck: OK\n"
+
+
+def test_what_could_not_be_read_is_not_hidden() -> None:
+    report = clean_report()
+    unread = dataclasses.replace(
+        report, inventory=dataclasses.replace(report.inventory, notes=(Note("a", "b"), Note("c", "d")))
+    )
+    assert render(unread, Options()) == "stackcheck: OK (2 not readable)\n"
+
+
+@settings(deadline=None, max_examples=50)
+@given(report=reports())
+def test_it_is_one_short_line_that_fits_into_quotes(report: Report) -> None:
+    line = render(report, Options())
+    assert line.count("\n") == 1
+    assert len(line) <= 241
+    assert all(" " <= c <= "~" for c in line[:-1])
+    assert not set(line) & set("\"'`$\\")
