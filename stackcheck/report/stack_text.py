@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -29,6 +30,7 @@ LAYERS = (
 """The order in which people look for things: from the machine up."""
 
 _REASON_ROOM = 30  # columns a reason needs to stand beside its pin instead of below it
+_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _ONLY_BUILD = "wheel"  # the label of a release that has one build only
 _TOLD_FIRST = ("torch", "cuda", "driver", "nccl", "python")  # of a result, after what was asked for
 _MOST_TOLD = 6  # components of a result that stand in one line
@@ -206,9 +208,9 @@ def _alternative(
 
 def _result(alternative: Alternative, stack: Stack, verbose: bool) -> str:
     """Return what an alternative gives: first what was asked for, then what people look at."""
-    asked = " ".join((*stack.requirements, *(c.requirement for c in alternative.change)))
-    names = [c for c in alternative.result if c in asked]
-    names += [c for c in (*_TOLD_FIRST, *alternative.result) if c in alternative.result and c not in names]
+    texts = (*stack.requirements, *(c.requirement for c in alternative.change))
+    asked = [word for text in texts for word in _WORD.findall(text)]
+    names = [c for c in dict.fromkeys((*asked, *_TOLD_FIRST, *alternative.result)) if c in alternative.result]
     shown = names if verbose else names[:_MOST_TOLD]
     return ", ".join(f"{c} {alternative.result[c]}" for c in shown) + (
         " ..." if len(names) > len(shown) else ""
