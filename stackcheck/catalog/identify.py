@@ -58,8 +58,10 @@ def match_build(release: Release, version: Version, arch: str | None, cuda: str 
             if str(b.attributes.get("cuda", "")) == ".".join(wanted[:2])
             or ("cuda" not in b.attributes and str(b.attributes.get("cuda_major", "")) == wanted[0])
         ]
-        if by_cuda:
-            return by_cuda[0]
+        if (
+            by_cuda
+        ):  # several builds for one CUDA (an extension built for each torch): which one it is, nobody said
+            return by_cuda[0] if len(by_cuda) == 1 else None
         if any("cuda" in b.attributes or "cuda_major" in b.attributes for b in builds):
             return None
     return next((b for b in builds if b.default), None)

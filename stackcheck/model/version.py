@@ -8,6 +8,8 @@ It is written out here because a resolve parses some thousand versions and start
 plug-in (1.14.2-aws), NCCL packages (2.28.9-1), kernels (6.8.0-1021-aws), NGC tags (25.09-py3). The leading numbers
 are compared as numbers, trailing zeros do not count, and the suffix orders only versions whose numbers are equal.
 
+`named` is a name before the numbers (ubuntu-24.04, amazonlinux-2023): ordered within one name only by number, across names by name.
+
 Versions of different schemes cannot be compared: that raises TypeError.
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-Scheme = Literal["pep440", "dotted"]
+Scheme = Literal["pep440", "dotted", "named"]
 
 _LONGEST = 200  # characters; nothing real comes near, and parsed text is hostile
 
@@ -30,6 +32,7 @@ _PEP440 = re.compile(
 )
 _PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 _DOTTED = re.compile(r"v?(\d+(?:\.\d+)*)(.*)\Z", re.ASCII | re.DOTALL)
+_NAMED = re.compile(r"([a-z][a-z_]*)[-\s]?v?(\d+(?:\.\d+)*)?(.*)\Z", re.ASCII | re.DOTALL)
 _TOKEN = re.compile(r"\d+|[a-z]+", re.ASCII)
 
 _BEFORE: tuple[int, int, int] = (-1, 0, 0)  # before any pre-release: a bare .devN
@@ -63,6 +66,8 @@ class Version:
         self.scheme = scheme
         if scheme == "pep440":
             self._parse_pep440(cleaned)
+        elif scheme == "named":
+            self._parse_named(cleaned)
         else:
             self._parse_dotted(cleaned)
 
@@ -75,6 +80,15 @@ class Version:
         self.local = match[2].lstrip("-+_.")
         tail = tuple((1, int(t), "") if t.isdigit() else (0, 0, t) for t in _TOKEN.findall(match[2]))
         self.key = (_strip(self.release), tail)
+
+    def _parse_named(self, cleaned: str) -> None:
+        match = _NAMED.match(cleaned)
+        if match is None:
+            msg = f"not a name with a version: {self.text[:80]!r}"
+            raise ValueError(msg)
+        self.release = tuple(map(int, (match[2] or "0").split(".")))
+        self.local = match[3].lstrip("-+_. ")
+        self.key = ((match[1], _strip(self.release)), self.local)
 
     def _parse_pep440(self, cleaned: str) -> None:
         match = _PEP440.match(cleaned)

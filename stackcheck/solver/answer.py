@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing, fires, truth
@@ -15,6 +15,7 @@ from stackcheck.model.version import Version
 from stackcheck.solver.candidates import Candidate, Origin, shipped
 from stackcheck.solver.domains import IMAGE, ImageCandidate
 from stackcheck.solver.encode import Encoding, refs
+from stackcheck.solver.explain import exclusion
 from stackcheck.solver.narrate import fill
 from stackcheck.solver.origins import FactOrigin, OriginKind
 from stackcheck.solver.search import Solution
@@ -35,12 +36,15 @@ class Exclusion:
 
     mask: int
     origin: int
+    latest: int
+    """The highest variable number among the choices that the fact rests on."""
 
 
 class _Answer:
     def __init__(self, encoding: Encoding, solution: Solution) -> None:
         self.encoding = encoding
         self.universe = encoding.universe
+        self.solution = solution
         self.values = solution.values
         choice = self.universe.images[self.values[encoding.number[IMAGE]]]
         self.image: Image | None = choice.image if isinstance(choice, ImageCandidate) else None
@@ -130,14 +134,15 @@ class _Answer:
         found: list[Exclusion] = []
         for position in self.encoding.problem.occurrences(number):
             origin, terms = rows[position]
-            mask = 0
+            mask, latest = 0, -1
             for variable, term in terms:
+                latest = max(latest, variable)
                 if variable == number:
                     mask = term
                 elif not term >> self.values[variable] & 1:
                     break
             else:
-                found.append(Exclusion(mask, origin))
+                found.append(Exclusion(mask, origin, latest))
         return found
 
     def _why(self, name: str, candidate: Candidate, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
@@ -156,7 +161,7 @@ class _Answer:
         facts = {o: f for o, f in facts.items() if f.kind not in asks or f.subjects[-1] == name}
         for kind in kinds:
             lines += [
-                self._fact_text(fact, name) for fact in facts.values() if fact.kind is kind and not fact.soft
+                self._reason(fact, name) for fact in facts.values() if fact.kind is kind and not fact.soft
             ]
         row = self.gpu_row(name, candidate)
         if row is not None and row[1]:
@@ -164,6 +169,14 @@ class _Answer:
         if not lines or (candidate.origin is Origin.RELEASE and all("requires" not in t for t in lines)):
             lines.append(self._preference(name, candidate))
         return tuple(dict.fromkeys(t for t in lines if t))[:_MOST_REASONS]
+
+    def _reason(self, fact: FactOrigin, name: str) -> str:
+        """Return a fact as the reason for a pin: what holds, not the fault that others would have."""
+        if fact.kind is OriginKind.WISH:
+            return f"you ask for {fact.text}" if "host has" not in fact.text else fact.text
+        if fact.kind is OriginKind.RULE and fact.detail:
+            return self._fact_text(replace(fact, text=_first_sentence(fact.detail)), name)
+        return self._fact_text(fact, name)
 
     def _preference(self, name: str, candidate: Candidate) -> str:
         kept = self.universe.request.keep.get(name)
@@ -178,51 +191,84 @@ class _Answer:
         return f"{word[self.universe.request.policy]} that fits"
 
     def _held_back(self, name: str, exclusions: Sequence[Exclusion]) -> tuple[HeldBack, ...]:
-        """Return newer releases that were not taken, newest first, with what excludes each."""
+        """Return newer releases (and better builds of the same one) that were not taken, newest first, with what excludes each."""
         chosen = self.encoding.candidate(self.values, name)
         if chosen is None or chosen.version is None or chosen.origin is Origin.IMAGE:
             return ()  # an image holds what it holds
-        domain = self.encoding.literals.domains[name]
-        chosen_scheme = chosen.version.scheme
+        scheme = chosen.version.scheme
+        chosen_bit = self.values[self.encoding.number[name]]
         newer: dict[str, int] = {}
-        for bit, candidate in enumerate(domain):
-            usable = candidate.origin is Origin.RELEASE and candidate.version is not None
-            if usable and candidate.version is not None and candidate.version.public > chosen.version.public:
-                newer[candidate.version.text] = newer.get(candidate.version.text, 0) | 1 << bit
-        held: list[HeldBack] = []
-        by_version = sorted(newer.items(), key=lambda item: Version(item[0], chosen_scheme), reverse=True)
-        for text, mask in by_version[:_MOST_HELD_BACK]:
-            held.append(HeldBack(text, self._excluded_by(name, mask, exclusions)))
-        return tuple(held)
+        for bit, candidate in enumerate(self.encoding.literals.domains[name]):
+            if candidate.origin is not Origin.RELEASE or candidate.version is None:
+                continue
+            same = candidate.version == chosen.version and bit < chosen_bit
+            if same or candidate.version.public > chosen.version.public:
+                text = candidate.text if same else candidate.version.text
+                newer[text] = newer.get(text, 0) | 1 << bit
+        ordered = sorted(newer.items(), key=lambda item: Version(item[0], scheme), reverse=True)
+        return tuple(
+            HeldBack(text, self._excluded_by(name, mask, exclusions))
+            for text, mask in ordered[:_MOST_HELD_BACK]
+        )
 
     def _excluded_by(self, name: str, mask: int, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
-        left = mask
-        reasons: dict[str, None] = {}
-        ranked = sorted(exclusions, key=lambda e: self.encoding.origins[e.origin].kind is OriginKind.IMAGE)
-        for exclusion in ranked:
-            if exclusion.mask & left:
-                fact = self.encoding.origins[exclusion.origin]
-                if fact.kind is OriginKind.IMAGE:
-                    reasons["the image holds another version"] = None
-                elif fact.kind is not OriginKind.STRUCTURE:
-                    reasons[self._fact_text(fact, name, exclusion.mask & left)] = None
-                left &= ~exclusion.mask
+        """Return in words what excludes candidates: facts about earlier choices first, deep reasons for what was asked for."""
+        reasons, left = self._direct(name, mask, exclusions)
         if not left and reasons:
-            return tuple(reasons)[:2]
+            return reasons
+        deep = self._deep(name, mask) if name in self.universe.told_in_depth else ()
+        if deep:
+            return deep
         release = self.encoding.literals.domains[name][(mask & -mask).bit_length() - 1].release
         if release is not None and release.yanked:
             return ("yanked by its publisher",)
-        if release is not None and release.requires is None and name not in self.universe.policy["wanted"]:
+        unread = release is not None and release.requires is None
+        if unread and any(p.startswith("pkg:pypi/") for p in self._component(name).packages):
             return ("its requirements were not read: unknown",)
-        return tuple(reasons)[:1] or ("an earlier choice comes first (`stackcheck why` tells which)",)
+        return reasons or ("an earlier choice comes first (`stackcheck why` tells which)",)
+
+    def _direct(self, name: str, mask: int, exclusions: Sequence[Exclusion]) -> tuple[tuple[str, ...], int]:
+        """Return reasons that rest on earlier choices alone, and the candidates that they leave."""
+        number = self.encoding.number[name]
+        left = mask
+        reasons: dict[str, None] = {}
+        for reason in exclusions:
+            if not reason.mask & left or reason.latest > number:
+                continue
+            fact = self.encoding.origins[reason.origin]
+            if fact.kind is OriginKind.IMAGE:
+                reasons["the image holds another version"] = None
+            elif fact.kind is OriginKind.WISH:
+                reasons[self._reason(fact, name)] = None
+            else:
+                reasons[self._fact_text(fact, name, reason.mask & left)] = None
+            left &= ~reason.mask
+        return tuple(reasons)[:2], left
+
+    def _deep(self, name: str, mask: int) -> tuple[str, ...]:
+        found = exclusion(
+            self.encoding.problem,
+            self.solution,
+            self.encoding.number[name],
+            mask,
+            hard=self.encoding.background(),
+        )
+        if found is None:
+            return ()
+        facts = [
+            self.encoding.origins[o]
+            for o in found.origins
+            if self.encoding.origins[o].kind is not OriginKind.WISH
+        ]
+        return tuple(dict.fromkeys(self._fact_text(f, name, mask) for f in facts))[:_MOST_REASONS]
 
     def _accepts(self, name: str, candidate: Candidate, exclusions: Sequence[Exclusion]) -> str:
         """Return the range of known versions that would do in this stack, all else equal."""
         if candidate.origin is Origin.IMAGE or candidate.version is None:
             return f"=={candidate.version.text}" if candidate.version else ""
         excluded = 0
-        for exclusion in exclusions:
-            excluded |= exclusion.mask
+        for reason in exclusions:
+            excluded |= reason.mask
         domain = self.encoding.literals.domains[name]
         fits: dict[Any, bool] = {}
         texts: dict[Any, str] = {}
@@ -256,7 +302,10 @@ class _Answer:
             return Grade(row[0])
         if candidate.origin is Origin.IMAGE and self.image:
             return Grade(self.image.grade)
-        if candidate.origin is Origin.ASKED or candidate.requires is None:
+        unread = candidate.requires is None and any(
+            p.startswith("pkg:pypi/") for p in self._component(name).packages
+        )
+        if candidate.origin is Origin.ASKED or unread:
             return Grade.UNKNOWN
         return Grade.SUPPORTED if self._vouched(name) else Grade.UNKNOWN
 
@@ -387,6 +436,14 @@ class _Answer:
         component = self.universe.catalog.component(name)
         assert component is not None  # noqa: S101
         return component
+
+
+def _first_sentence(text: str) -> str:
+    return (
+        text.partition(". ")[0].rstrip(".").partition(": ")[0]
+        if len(text) > 160
+        else text.partition(". ")[0].rstrip(".")
+    )
 
 
 def _origin_word(component: Component, candidate: Candidate) -> str:

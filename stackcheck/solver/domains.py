@@ -95,6 +95,11 @@ class Universe:
             return Missing.ABSENT if self.request.images == "none" and not self.request.image else "an image"
         return self.constants.get(subject, Missing.UNKNOWN)
 
+    @cached_property
+    def told_in_depth(self) -> frozenset[str]:
+        """Components whose held-back releases are explained by a search: what was asked for, and what decides the rest."""
+        return frozenset((*(w.component for w in self.request.all_wishes), *self.policy["must_be_known"]))
+
     def _gather_wanted(self) -> None:
         for wish in self.request.all_wishes:
             if not wish.absent:
@@ -141,7 +146,8 @@ class Universe:
         candidates: list[Candidate] = [] if must else [absent(component.id)]
         candidates += in_images
         asked_for = self._wishes_for(component.id)
-        if self.is_contained(component) and not asked_for and any(c.image is not None for c in self.images):
+        known_only = bool(asked_for) or component.id in self.policy["must_be_known"]
+        if self.is_contained(component) and not known_only and any(c.image is not None for c in self.images):
             candidates.append(unstated(component.id))
         candidates += self._ordered(component, released(component, self.arch))
         known = {c.text for c in candidates} | {c.version.text for c in candidates if c.version}
@@ -234,10 +240,27 @@ class Universe:
             and i.reference
             and (not i.arch or self.arch in i.arch)
             and (i.arch or self.arch == "x86_64")
+            and self._is_stated(i)
         ]
         usable.sort(key=self._image_rank)
-        none = [] if self.request.images not in ("any", "none") else [ImageCandidate(None)]
-        return (*map(ImageCandidate, usable), *none) or (ImageCandidate(None),)
+        fitting = [ImageCandidate(i) for i in usable if self._serves_purpose(i)]
+        other = [ImageCandidate(i) for i in usable if not self._serves_purpose(i)]
+        none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
+        return (*fitting, *none, *other) or (ImageCandidate(None),)
+
+    def _is_stated(self, image: Image) -> bool:
+        """Whether a source says which of the decisive components an image holds; only a base may hold none of them."""
+        names: Sequence[str] = self.policy["must_be_known"]
+        return "base" in image.purpose or all(n in image.contents or n in image.absent for n in names)
+
+    def _serves_purpose(self, image: Image) -> bool:
+        """Whether an image was made for what is asked for: an engine's image is no base for training."""
+        purposes: Mapping[str, Sequence[str]] = self.policy["purposes"]
+        wanted: set[str] = set()
+        for name in [w.component for w in self.request.frameworks] or [self.policy["default_framework"]]:
+            component = self.catalog.component(name)
+            wanted.update(purposes.get(component.layer if component else "", purposes["default"]))
+        return bool(wanted & set(image.purpose))
 
     def _image_rank(self, image: Image) -> tuple[Any, ...]:
         as_of = self.catalog.version.replace(".", "-")
@@ -256,13 +279,9 @@ class Universe:
                 newest = Version(image.contents[lead], lead_component.scheme).public
             except ValueError:
                 newest = ()
-        extra_purpose = (
-            0 if self.request.frameworks or set(image.purpose) & {"training", "general", "base"} else 1
-        )
         past_patch = bool(image.eop and image.eop < as_of)
         return (
             missing,
-            extra_purpose,
             past_patch if self.request.policy == "stable" else False,
             families.index(image.family),
             past_patch,
@@ -282,10 +301,12 @@ class Universe:
         return component is not None and self.is_contained(component)
 
     def order(self) -> list[str]:
-        """Return the components in decision order: the image, what was asked for, then the policy's list, then the rest."""
+        """Return the components in decision order: what is avoided if it can be, the image, what was asked for, then the policy's
+        list, then the rest."""
+        first: Iterable[str] = self.policy["decide_first"]
         asked_for: Iterable[str] = [w.component for w in self.request.frameworks]
         listed: Iterable[str] = self.policy["decide"]
-        ordered: dict[str, None] = dict.fromkeys([IMAGE, *asked_for, *listed, *sorted(self.domains)])
+        ordered: dict[str, None] = dict.fromkeys([*first, IMAGE, *asked_for, *listed, *sorted(self.domains)])
         return [name for name in ordered if name in self.domains]
 
 

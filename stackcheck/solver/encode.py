@@ -81,11 +81,14 @@ class _Encoder:
                 self._bundles(name)
         soft = self._rules()
         soft += self._gpu_rows()
+        # What is degraded is avoided before anything else is chosen; a caveat is told, and never costs a newer version.
         soft.sort(key=lambda s: (_SOFT_ORDER.index(s[0]), s[1]))
-        for _, flag, _ in soft:
+        for _, flag, _ in (s for s in soft if s[0] is Grade.DEGRADED):
             self._variable(flag, 2)
         for name in universe.order():
             self._variable(name, len(universe.domains[name]))
+        for _, flag, _ in (s for s in soft if s[0] is Grade.CAVEAT):
+            self._variable(flag, 2)
         for masks, origin in self.rows:
             self.builder.forbid(((self.number[n], m) for n, m in masks.items()), origin)
         for _, flag, cases in soft:
@@ -294,8 +297,9 @@ class _Encoder:
                     OriginKind.RULE,
                     rule.title,
                     rule.subjects,
-                    rule.sources,
-                    rule.id,
+                    refs(rule.source_table, rule.sources),
+                    key=rule.id,
+                    detail=rule.why,
                     soft=rule.grade is not Grade.BROKEN,
                 )
             )

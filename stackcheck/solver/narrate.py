@@ -28,16 +28,29 @@ def told(encoding: Encoding, core: Sequence[int]) -> tuple[list[str], list[str]]
 
 
 def allowed_masks(encoding: Encoding, origins: Sequence[int]) -> dict[str, int]:
-    """Return which candidates of each component the wishes among `origins` leave."""
-    wanted = {i for i in origins if encoding.origins[i].kind is OriginKind.WISH}
+    """Return which candidates of each component the facts and wishes among `origins` leave, as far as single steps tell."""
+    wanted = set(origins)
+    rows = [
+        (o, {encoding.names[n]: m for n, m in terms}) for o, terms in encoding.problem.rows if o in wanted
+    ]
     allowed: dict[str, int] = {}
-    for origin, terms in encoding.problem.rows:
-        if origin in wanted and len(terms) == 1:
-            number, mask = terms[0]
-            name = encoding.names[number]
-            full = (1 << encoding.problem.variables[number].size) - 1
-            allowed[name] = allowed.get(name, full) & ~mask
+    for origin, masks in rows:
+        if encoding.origins[origin].kind is OriginKind.WISH and len(masks) == 1:
+            for name, mask in masks.items():
+                allowed[name] = allowed.get(name, _full(encoding, name)) & ~mask
+    for origin, masks in rows:
+        fact = encoding.origins[origin]
+        if fact.kind is OriginKind.REQUIRES and len(masks) == 2:
+            source, target = fact.subjects
+            within = allowed.get(source)
+            if within is not None and source in masks and within & masks[source] == within:
+                left = allowed.get(target, _full(encoding, target)) & ~masks[target]
+                allowed[target] = left or allowed.get(target, _full(encoding, target))
     return allowed
+
+
+def _full(encoding: Encoding, name: str) -> int:
+    return (1 << len(encoding.universe.domains[name])) - 1
 
 
 def fact_text(encoding: Encoding, origin: int, allowed: Mapping[str, int]) -> str:

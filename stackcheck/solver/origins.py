@@ -33,7 +33,8 @@ class FactOrigin:
     subjects: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     key: str = ""
-    """Rule id, wish index and the like."""
+    detail: str = ""
+    """Why the fact holds, worded so that it is true of what passes it too."""
     soft: bool = False
     wish: int = field(default=-1)
     """Position among the request's wishes, for kind WISH."""

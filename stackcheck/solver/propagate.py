@@ -46,6 +46,7 @@ class Propagator:
         "_seen",
         "_watchers",
         "domains",
+        "full",
         "last",
         "learned",
         "propagations",
@@ -54,6 +55,7 @@ class Propagator:
     )
 
     def __init__(self, index: WatchIndex, rows: Sequence[Row], active: Collection[int] | None) -> None:
+        self.full = index.full
         self.domains = index.full[:]
         self.trail: list[Step] = []
         self.last = [-1] * len(index.full)

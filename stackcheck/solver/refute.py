@@ -6,7 +6,7 @@ the trail backwards collects the steps that were needed; a learned row stands fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackcheck.solver.index import Row
@@ -76,13 +76,13 @@ class _Proof:
         return tuple(sorted(found))
 
 
-def _cover(units: Sequence[tuple[int, int]], wanted: int) -> list[int]:
+def _cover(units: Sequence[tuple[int, int]], wanted: int) -> list[tuple[int, int]]:
     """Return few units that exclude all wanted candidates: those that exclude most first, ties by order."""
-    chosen: list[int] = []
+    chosen: list[tuple[int, int]] = []
     while wanted:
-        mask, unit = max(units, key=lambda each: (each[0] & wanted).bit_count())
-        chosen.append(unit)
-        wanted &= ~mask
+        best = max(units, key=lambda each: (each[0] & wanted).bit_count())
+        chosen.append(best)
+        wanted &= ~best[0]
     return chosen
 
 
@@ -92,35 +92,48 @@ def refute(
     """Return the proof. ``end`` is the violated row, or ``-1 - variable`` if units leave a variable no candidate."""
     proof = _Proof(rows, lessons)
     assumptions: set[int] = set()
-    steps: list[Conclusion] = []
+    steps: list[tuple[int, int, tuple[int, ...]]] = []
 
-    def by_units(variable: int, wanted: int) -> tuple[int, ...]:
+    def by_units(variable: int, wanted: int) -> None:
         chosen = _cover(units[variable], wanted)
-        assumptions.update(-1 - unit for unit in chosen if unit < 0)
-        found = {rows[unit][0] for unit in chosen if unit >= 0}
+        excluded = 0
+        found: set[int] = set()
+        for mask, unit in chosen:
+            excluded |= mask
+            if unit < 0:
+                assumptions.add(-1 - unit)
+            else:
+                found.add(rows[unit][0])
         proof.origins |= found
-        return tuple(sorted(found))
+        steps.append((variable, excluded, tuple(sorted(found))))
 
     if end < 0:
-        full = state.domains[-1 - end]
-        steps.append(Conclusion(-1 - end, full, 0, by_units(-1 - end, full)))
+        by_units(-1 - end, state.domains[-1 - end])
     else:
-        terms = state.terms(end)
-        proof.need(terms)
+        proof.need(state.terms(end))
         blamed = max(proof.needs, key=state.last.__getitem__, default=-1)
-        before = state.domains[blamed] if terms else 0
-        steps.append(Conclusion(blamed, before, 0, proof.use(end)))
-    for variable, before, after, reason, _ in reversed(state.trail):
+        steps.append((blamed, proof.needs.get(blamed, 0), proof.use(end)))
+    for variable, before, _, reason, _ in reversed(state.trail):
         need = proof.needs.get(variable)
         if need is None or not before & ~need:
             continue
         if reason == INITIAL:
             del proof.needs[variable]
-            used = by_units(variable, before & ~need)
+            by_units(variable, before & ~need)
         else:
             terms = state.terms(reason)
-            proof.needs[variable] = need | next(mask for other, mask in terms if other == variable)
+            excluded = next(mask for other, mask in terms if other == variable)
+            proof.needs[variable] = need | excluded
             proof.need(terms, without=variable)
-            used = proof.use(reason)
-        steps.append(Conclusion(variable, before, after, used))
-    return Refutation(frozenset(proof.origins), frozenset(assumptions), tuple(reversed(steps)))
+            steps.append((variable, excluded, proof.use(reason)))
+    conclusions = tuple(_told(steps, state.full))
+    return Refutation(frozenset(proof.origins), frozenset(assumptions), conclusions)
+
+
+def _told(steps: Sequence[tuple[int, int, tuple[int, ...]]], full: Sequence[int]) -> Iterator[Conclusion]:
+    """Yield the steps in the order in which they follow, with what is left after the steps that are told."""
+    known: dict[int, int] = {}
+    for variable, excluded, origins in reversed(steps):
+        before = known.get(variable, full[variable] if variable >= 0 else 0)
+        known[variable] = before & ~excluded
+        yield Conclusion(variable, before, known[variable], origins)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InternalError, UsageError
 from stackcheck.model.release import Gpu, Instance
 from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
-from stackcheck.model.version import Version
 from stackcheck.solver.answer import build_stack
 from stackcheck.solver.candidates import Origin
 from stackcheck.solver.domains import Universe
@@ -19,7 +18,7 @@ from stackcheck.solver.explain import minimal_conflict
 from stackcheck.solver.narrate import told
 from stackcheck.solver.origins import OriginKind
 from stackcheck.solver.request import Request, Wish
-from stackcheck.solver.search import Conflict, SearchLimit, Solution, solve
+from stackcheck.solver.search import SearchLimit, Solution, solve
 
 MOST_ALTERNATIVES = 4
 
@@ -39,7 +38,7 @@ def resolve(catalog: Catalog, request: Request) -> Stack:
         answer = solve(encoding.problem)
         if isinstance(answer, Solution):
             return build_stack(encoding, answer)
-        return _conflict(encoding, answer)
+        return _conflict(encoding, catalog, request)
     except SearchLimit as fault:
         raise InternalError(
             f"the search gave up: {fault}", fix="pin more components, and report this request"
@@ -138,11 +137,9 @@ def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
     return replace(wish, component=component.id)
 
 
-def _conflict(encoding: Encoding, answer: Conflict) -> Stack:
+def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
     hard = encoding.background()
-    soft = [i for i in sorted(answer.origins) if i not in hard]
-    others = [i for i in range(len(encoding.origins)) if i not in hard and i not in answer.origins]
-    core = minimal_conflict(encoding.problem, hard, soft + others)
+    core = minimal_conflict(encoding.problem, hard, _shortest_telling(encoding, hard))
     wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
     facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
     universe = encoding.universe
@@ -156,11 +153,46 @@ def _conflict(encoding: Encoding, answer: Conflict) -> Stack:
             chain=tuple(chain),
             sources=sources,
         ),
-        alternatives=_alternatives(encoding),
+        alternatives=_alternatives(encoding, catalog, request),
         requirements=tuple(w.text for w in universe.request.all_wishes),
         policy=universe.request.policy,
         data_version=universe.catalog.version,
     )
+
+
+def _shortest_telling(encoding: Encoding, hard: frozenset[int]) -> list[int]:
+    """Return the shortest beginning of the telling order that has no solution, so that the best known reasons come up."""
+    ordered = _told_first(encoding, hard)
+    low, high = 1, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        if isinstance(solve(encoding.problem, active=hard.union(ordered[:middle])), Solution):
+            low = middle + 1
+        else:
+            high = middle
+    return ordered[:low]
+
+
+def _told_first(encoding: Encoding, hard: frozenset[int]) -> list[int]:
+    """Return the origins in the order in which they make a good explanation: wishes, then what vendors say of the GPU and of
+    pairs, then what releases ask for, those about the most decisive component first."""
+    kinds = [
+        OriginKind.WISH,
+        OriginKind.GPU_ROW,
+        OriginKind.RULE,
+        OriginKind.REQUIRES,
+        OriginKind.BUNDLE,
+        OriginKind.IMAGE,
+    ]
+    decisive = encoding.universe.order()
+
+    def rank(number: int) -> tuple[int, int, int]:
+        origin = encoding.origins[number]
+        target = origin.subjects[-1] if origin.subjects else ""
+        place = decisive.index(target) if target in decisive else len(decisive)
+        return (kinds.index(origin.kind), place if origin.kind is OriginKind.REQUIRES else 0, number)
+
+    return sorted((i for i in range(len(encoding.origins)) if i not in hard), key=rank)
 
 
 def _target(universe: Universe) -> Target:
@@ -182,22 +214,52 @@ def _target_text(universe: Universe) -> str:
     return f"gpu {universe.gpu.id}"
 
 
-def _alternatives(encoding: Encoding) -> tuple[Alternative, ...]:
+def _alternatives(encoding: Encoding, catalog: Catalog, request: Request) -> tuple[Alternative, ...]:
+    """Return proved ways out: each set of wishes to drop is minimal, and the request without them is resolved anew."""
     found: list[Alternative] = []
-    for dropped, solution in find_alternatives(encoding.problem, encoding.wishes(), most=MOST_ALTERNATIVES):
-        found.append(_alternative(encoding, dropped, solution))
+    for dropped, _ in find_alternatives(encoding.problem, encoding.wishes(), most=MOST_ALTERNATIVES):
+        positions = {encoding.origins[i].wish for i in dropped}
+        for relaxed in (_with_any_version(request, positions), _without(request, positions)):
+            target = encoding.universe
+            again = encode(Universe(catalog, relaxed, target.gpu, target.instance, target.arch))
+            solution = solve(again.problem)
+            if isinstance(solution, Solution):
+                found.append(_alternative(request, sorted(positions), again, solution))
+                break
     return tuple(found)
 
 
-def _alternative(encoding: Encoding, dropped: Sequence[int], solution: Solution) -> Alternative:
-    universe = encoding.universe
+def _with_any_version(request: Request, positions: set[int]) -> Request:
+    """Return the request with these wishes kept, in any version."""
+    return _mapped(request, lambda i, w: replace(w, range="", absent=False) if i in positions else w)
+
+
+def _without(request: Request, positions: set[int]) -> Request:
+    """Return the request without these wishes."""
+    return _mapped(request, lambda i, w: None if i in positions else w)
+
+
+def _mapped(request: Request, change: Callable[[int, Wish], Wish | None]) -> Request:
+    changed = [change(i, w) for i, w in enumerate(request.all_wishes)]
+    frameworks, pins = len(request.frameworks), len(request.frameworks) + len(request.wishes)
+    return replace(
+        request,
+        frameworks=tuple(w for w in changed[:frameworks] if w is not None),
+        wishes=tuple(w for w in changed[frameworks:pins] if w is not None),
+        host=tuple(w for w in changed[pins:] if w is not None),
+    )
+
+
+def _alternative(
+    request: Request, positions: Sequence[int], encoding: Encoding, solution: Solution
+) -> Alternative:
     changes = []
-    for origin in dropped:
-        wish = universe.request.all_wishes[encoding.origins[origin].wish]
+    for position in positions:
+        wish = request.all_wishes[position]
         chosen = encoding.candidate(solution.values, wish.component)
         gone = chosen is None or chosen.origin in (Origin.ABSENT, Origin.UNSTATED)
         to = f"leave {wish.component} out" if chosen is None or gone else f"{wish.component}=={chosen.text}"
-        changes.append(Change(encoding.origins[origin].text, to))
+        changes.append(Change(wish.text if wish.flag != "--host" else f"host {wish.text}", to))
     stack = build_stack(encoding, solution, brief=True)
     result = {p.component: p.version for p in stack.pins}
     return Alternative(
@@ -205,4 +267,4 @@ def _alternative(encoding: Encoding, dropped: Sequence[int], solution: Solution)
     )
 
 
-__all__ = ["Version", "question", "resolve", "target_of"]
+__all__ = ["question", "resolve", "target_of"]
