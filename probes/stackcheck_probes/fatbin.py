@@ -1,6 +1,6 @@
 """Which GPUs a binary holds code for, from the headers of its fat binaries; no image is unpacked.
 
-Format (measured against NVIDIA's ``cuobjdump``; see docs/probes.md): sections ``.nv_fatbin`` (linked) and ``__nv_relfatbin``
+Format (measured against NVIDIA's ``cuobjdump``; see probes/README.md): sections ``.nv_fatbin`` (linked) and ``__nv_relfatbin``
 (relocatable device code) hold containers ``<IHHQ>`` (magic, version, header size, size of the entries), each a row of entries
 ``<HHIQIIHHIIIQQQ>``: kind, attributes, header size, payload size, compressed size, options, minor, major, architecture,
 name offset, name length, flags, reserved, uncompressed size. Flags and kind are never compressed.

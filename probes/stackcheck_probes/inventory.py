@@ -1,6 +1,6 @@
 """All probes at once, each under its own time limit, and the inventory made of what they saw.
 
-The result has the shape ``stackcheck.inventory/1``; ``docs/probes.md`` describes its keys.
+The result has the shape ``stackcheck.inventory/1``; ``probes/README.md`` describes its keys.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def _read_marker(root: Path) -> dict[str, object] | None:
 def _layer(root: Path, marker: dict[str, object]) -> Layer:
     texts, links = _mapping(marker.get("files")), _mapping(marker.get("links"))
     directories = {_path(item) for item in _strings(marker.get("directories"))}
-    for path in [*texts, *links]:
+    for path in [*texts, *links, *directories]:
         parent = posixpath.dirname(path)
         while parent != "/" and parent not in directories:
             directories.add(parent)

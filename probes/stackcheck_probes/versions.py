@@ -1,6 +1,6 @@
 """How each native library says which release it is; nothing is loaded or run.
 
-What works per library was tried on the published files (docs/probes.md): some embed a string, some carry the version in the
+What works per library was tried on the published files (probes/README.md): some embed a string, some carry the version in the
 file name of system packages, some (cuDNN, cuBLAS, the CUDA runtime of wheels) say nothing, and only their package knows.
 """
 

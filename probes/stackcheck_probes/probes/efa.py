@@ -93,7 +93,8 @@ def _ports(look: Look, names: list[str]) -> None:
                 if value:
                     counters[counter] = counters.get(counter, 0) + value
     look.fact("efa_ports_down", len(down), f"{RDMA}/*/ports/1/state", "sysfs", "; ".join(down))
-    look.fact("efa_error_counters", counters, f"{RDMA}/*/ports/1/hw_counters", "sysfs")
+    told = [f"{name}={value}" for name, value in sorted(counters.items())]
+    look.fact("efa_error_counters", told, f"{RDMA}/*/ports/1/hw_counters", "sysfs")
 
 
 def _peer_provider(look: Look, on_pci: list[pci.Device]) -> None:

@@ -38,6 +38,7 @@ _RUNTIMES = (
     "cri-o",
     "nerdctl",
 )
+MODULES = {"gdrdrv": "gdrdrv", "efa-driver": "efa", "lustre-client": "lustre", "mlnx-ofed": "mlx5_core"}
 HOST_ONLY = ("fabric-manager", "nvlsm", "imex", "gdrdrv", "efa-driver", "lustre-client", "mlnx-ofed")
 
 
@@ -59,6 +60,15 @@ def system_packages(look: Look) -> None:
         for version, raw in sorted(versions.items()):
             if scope == "container" and component in HOST_ONLY:
                 continue  # an image's database says nothing about the host's kernel modules and services
+            if component in MODULES and look.is_dir("/sys/module"):
+                _not_loaded(look, component, version, where, raw)
+                continue
             look.component(component, version, where, "package-database", raw=raw)
     runtimes = [f"{name} {sysdb.release(found[name])}" for name in _RUNTIMES if name in found]
     look.fact("container_runtimes", runtimes, where, "package-database")
+
+
+def _not_loaded(look: Look, component: str, version: str, where: str, raw: str) -> None:
+    """Report a kernel module that is installed and not loaded as a fact: a component of the running kernel it is not."""
+    if not look.exists(f"/sys/module/{MODULES[component]}"):
+        look.fact(f"{component.replace('-', '_')}_installed", version, where, "package-database", raw)

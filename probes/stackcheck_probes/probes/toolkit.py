@@ -32,7 +32,10 @@ def toolkits(look: Look) -> None:
         if version is None and nvcc is None:
             continue
         raw = f"nvcc {nvcc}" if nvcc else ""
-        look.component("cuda-toolkit", version or nvcc, where or f"{root}/bin/nvcc", "file" if version else "elf-strings",
+        by_tool = ".".join(
+            (nvcc or "").split(".")[:2]
+        )  # its third number counts compiler builds, not toolkit updates
+        look.component("cuda-toolkit", version or by_tool, where or f"{root}/bin/nvcc", "file" if version else "elf-strings",
                        raw=raw, loaded=True if root == current else None,
                        attributes={"nvcc": nvcc, "ptxas": ptxas})  # fmt: skip
 
