@@ -77,6 +77,7 @@ def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rul
         ),
         cause_of=tuple(row.get("cause_of") or ()),
         solver=row.get("solver", True) is not False,
+        avoid=bool(row.get("avoid")),
         sources=tuple(listed) if isinstance(listed, list) else tuple(table),
         source_table=table,
         origin=where,

@@ -130,6 +130,8 @@ class Rule:
     remedies: tuple[RemedyTemplate, ...] = ()
     cause_of: tuple[str, ...] = ()
     solver: bool = True
+    avoid: bool = False
+    """The solver avoids it before anything else is chosen, though its grade is a caveat."""
     sources: tuple[str, ...] = ()
     source_table: Mapping[str, Source]
     origin: str = ""

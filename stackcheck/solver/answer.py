@@ -76,7 +76,7 @@ class _Answer:
                 gpu_count=instance.gpu_count if instance else None,
                 efa_interfaces=int(interfaces) if isinstance(interfaces, int | float) else None,
             ),
-            image=self._stack_image() if self.image else None,
+            image=self._stack_image(pins) if self.image else None,
             pins=tuple(pins),
             notes=tuple(self._notes(unstated, brief=brief)),
             requirements=tuple(w.text for w in universe.request.all_wishes),
@@ -149,7 +149,7 @@ class _Answer:
         lines: list[str] = []
         kinds = (OriginKind.WISH, OriginKind.REQUIRES, OriginKind.BUNDLE, OriginKind.RULE, OriginKind.GPU_ROW)
         if candidate.origin is Origin.IMAGE and self.image:
-            lines.append(f"it is what {self.image.repository.rpartition('/')[2]}:{self.image.tag} holds")
+            lines.append("the image holds it")
         chosen_bit = self.values[self.encoding.number[name]]
         better = (1 << chosen_bit) - 1
         facts = {
@@ -375,10 +375,11 @@ class _Answer:
 
     # image and words
 
-    def _stack_image(self) -> StackImage:
+    def _stack_image(self, pins: Sequence[Pin]) -> StackImage:
         image = self.image
         assert image is not None  # noqa: S101
-        contents_grade = Grade(image.grade)
+        inside = [p.grade for p in pins if p.origin == "image"]
+        contents_grade = next((g for g in _WORST if g in (*inside, image.grade)), Grade(image.grade))
         why = []
         asked_for = [w.component for w in self.universe.request.frameworks]
         holds = [f"{c} {image.contents[c]}" for c in asked_for or ("torch", "cuda") if c in image.contents]

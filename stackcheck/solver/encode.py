@@ -307,7 +307,13 @@ class _Encoder:
                 for masks in cases:
                     self._forbid(masks, origin)
             else:
-                soft.append((rule.grade, f"soft:{rule.id}", [(masks, origin) for masks in cases]))
+                soft.append(
+                    (
+                        Grade.DEGRADED if rule.avoid else rule.grade,
+                        f"soft:{rule.id}",
+                        [(masks, origin) for masks in cases],
+                    )
+                )
         return soft
 
     def _rule_rows(self, rule: Rule) -> list[dict[str, int]]:

@@ -23,7 +23,8 @@ Units = Mapping[int, Sequence[tuple[int, int]]]
 class Conclusion:
     """One step of a proof: because of these origins and the steps before, ``variable`` is left with ``after``.
 
-    ``after`` is 0 in the last step (``variable`` is -1 there if the violated incompatibility has no terms). Several origins mean that the step rests on a case distinction.
+    ``after`` is 0 in the last step (``variable`` is -1 there if the violated incompatibility has no terms). Several origins may
+    mean that the step rests on a case distinction; none mean that it was assumed.
     """
 
     variable: int
