@@ -15,6 +15,7 @@ from typing import Callable, Protocol
 from stackcheck_probes import commands, files
 from stackcheck_probes.files import Mapped
 from stackcheck_probes.interface import HostError
+from stackcheck_probes.mounts import GuardedFiles, doubtful_mounts
 from stackcheck_probes.tree import TreeFiles, open_tree
 
 PROCESS_LIMIT = 16 << 20
@@ -76,7 +77,7 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         environ = _environ_of(proc)
     chosen = dict(os.environ if environ is None else environ)
     return Host(
-        files=open_tree(root) if root else files.DirectFiles(),
+        files=open_tree(root) if root else direct_files(),
         environ=chosen,
         process=lambda name: files.read_file(f"{proc}/{name}", PROCESS_LIMIT),
         kernel_log=lambda: commands.read_kmsg("/dev/kmsg"),
@@ -85,6 +86,12 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         pid=pid,
         environ_where=where,
     )
+
+
+def direct_files() -> files.DirectFiles:
+    """Return the files of this machine, guarded where a mount may not answer."""
+    doubtful = doubtful_mounts()
+    return GuardedFiles(doubtful) if doubtful else files.DirectFiles()
 
 
 def tree_host(root: str, environ: Mapping[str, str] | None = None) -> Host:

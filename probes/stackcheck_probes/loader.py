@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from stackcheck_probes.elf import Dynamic, Elf, ElfError
 from stackcheck_probes.host import FileSystem
-from stackcheck_probes.interface import HostError
+from stackcheck_probes.interface import HostError, RefusedError
 
 MAX_OBJECTS = 2000
 DEFAULT_DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
@@ -60,6 +60,7 @@ class Loader:
         multiarch = MULTIARCH.get(machine or "", "")
         extra = (f"/lib/{multiarch}", f"/usr/lib/{multiarch}") if multiarch else ()
         self.default_directories = (*extra, *DEFAULT_DIRECTORIES)
+        self.refused: dict[str, str] = {}
         self._read: dict[str, tuple[str, Dynamic] | None] = {}
 
     def process(self, entries: Iterable[str]) -> Process:
@@ -163,5 +164,8 @@ class Loader:
             if self._machine and elf.machine != self._machine:
                 return None
             return elf.machine, elf.dynamic()
+        except RefusedError as error:
+            self.refused[path] = error.reason
+            return None
         except (HostError, ElfError):
             return None

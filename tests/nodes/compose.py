@@ -14,12 +14,11 @@ import shutil
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-
-
 from tests.nodes.faults import FAULTS
 from tests.nodes.healthy import NODES
 from tests.nodes.tree import Tree
+
+HERE = Path(__file__).resolve().parent
 
 
 def write(name: str, tree: Tree, base: str | None, why: str) -> None:

@@ -114,6 +114,12 @@ def loader(look: Look) -> None:
                        and name in (item.path, item.soname)), None)  # fmt: skip
         if loaded is None:
             look.fact("preload_missing", name, "LD_PRELOAD", "loader")
+    by_reason: dict[str, list[str]] = {}
+    for path, reason in sorted(result.loader.refused.items()):
+        by_reason.setdefault(reason, []).append(path)
+    for reason, paths in by_reason.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        look.note(f"{paths[0]}{more}: {reason}; taken as if the loader passed it over")
     stale = [path for path in result.loader.library_path if not look.is_dir(path)]
     look.fact("library_path_missing", stale, look.host.environ_where, "loader")
     _shadowed(look, result)

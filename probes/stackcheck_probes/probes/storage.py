@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from stackcheck_probes.look import Look
+from stackcheck_probes.mounts import NETWORK, GuardedFiles, Mount, parse_mounts
 
 LUSTRE_VERSIONS = ("/sys/fs/lustre/version", "/sys/module/lustre/version", "/proc/fs/lustre/version")
 INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
@@ -14,29 +13,11 @@ _TUNING = {
     "lustre_ptlrpcd_per_cpt_max": "/sys/module/ptlrpc/parameters/ptlrpcd_per_cpt_max",
     "lustre_credits": "/sys/module/ksocklnd/parameters/credits",
 }
-NETWORK_TYPES = ("lustre", "nfs", "nfs4", "efs", "gpfs", "beegfs", "cifs", "smb3", "ceph", "wekafs", "9p")
-
-
-class Mount(NamedTuple):
-    """A mount: what, where, type of file system, options."""
-
-    source: str
-    point: str
-    kind: str
-    options: str
 
 
 def mounts(look: Look) -> list[Mount]:
     """Return the mounts of the process asked about."""
     return list(parse_mounts(look.process("mounts") or look.text("/proc/mounts") or ""))
-
-
-def parse_mounts(text: str) -> Iterator[Mount]:
-    """Yield the mounts of /proc/mounts; spaces in paths are written as octal there."""
-    for line in text.splitlines():
-        fields = line.split(" ")
-        if len(fields) >= 4:
-            yield Mount(fields[0], fields[1].replace("\\040", " "), fields[2], fields[3])
 
 
 def storage(look: Look) -> None:
@@ -51,9 +32,7 @@ def storage(look: Look) -> None:
             )
             break
     _lustre(look, [mount for mount in found if mount.kind == "lustre"])
-    kinds = sorted(
-        {mount.kind for mount in found if mount.kind in NETWORK_TYPES or mount.kind.startswith("fuse.")}
-    )
+    kinds = sorted({mount.kind for mount in found if mount.kind in NETWORK or mount.kind.startswith("fuse.")})
     look.fact("network_file_systems", kinds, "/proc/mounts", "procfs")
     home = look.host.environ.get("HOME", "")
     below = [mount for mount in found if home and (home + "/").startswith(mount.point.rstrip("/") + "/")]
@@ -62,6 +41,8 @@ def storage(look: Look) -> None:
             "home_file_system", max(below, key=lambda mount: len(mount.point)).kind, "/proc/mounts", "procfs"
         )
     _drives(look, found)
+    if isinstance(look.host.files, GuardedFiles):
+        look.fact("mounts_silent", look.host.files.silent(), "/proc/mounts", "call")
 
 
 def _lustre(look: Look, found: list[Mount]) -> None:
