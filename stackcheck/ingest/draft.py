@@ -39,9 +39,18 @@ class Draft:
         self.notes: list[Note] = []
         self.unknown_packages = 0
         self.adopted: Inventory | None = None
+        self.shared = False
 
-    def _evidence(self, line: Line) -> Evidence:
-        self.source.claim(line.number)
+    def claim(self, line: Line) -> None:
+        """Use a line up; where `shared` is set, only say that something in it was understood."""
+        if self.shared:
+            self.source.touch(line.number)
+        else:
+            self.source.claim(line.number)
+
+    def evidence_of(self, line: Line) -> Evidence:
+        """Claim a line and return it as evidence."""
+        self.claim(line)
         return Evidence(self.method, self.source.where(line.number), line.text.strip()[:RAW_LIMIT])
 
     def component(
@@ -57,7 +66,7 @@ class Draft:
     ) -> None:
         """Add one version of a component; the same version at the same path is added once."""
         version = version.strip()[:VALUE_LIMIT]
-        evidence = self._evidence(line)
+        evidence = self.evidence_of(line)
         copies = self.components.setdefault(component, {})
         key = (version, path, loaded, tuple(sorted((attributes or {}).items(), key=str)).__repr__())
         if key not in copies and len(copies) < LIST_LIMIT:
@@ -82,7 +91,7 @@ class Draft:
     ) -> bool:
         """Add an installed package under the component its name belongs to; return whether there is one."""
         component = self.context.package(name)
-        self.source.claim(line.number)
+        self.claim(line)
         if component is None:
             self.unknown_packages += 1
             return False
@@ -101,22 +110,22 @@ class Draft:
         if name in self.env and self.env[name] != value:
             self.add("env_differs", name, line)
         elif len(self.env) >= LIST_LIMIT:
-            self.source.claim(line.number)
+            self.claim(line)
             return
         self.env[name] = value
-        self.evidence[f"env:{name}"] = self._evidence(line)
+        self.evidence[f"env:{name}"] = self.evidence_of(line)
 
     def fact(self, name: str, value: Scalar, line: Line) -> None:
         """Set a fact to a single value; a later one replaces it."""
         if isinstance(value, str):
             value = value.strip()[:VALUE_LIMIT]
         self.facts[name] = value
-        self.evidence[name if ":" in name else f"fact:{name}"] = self._evidence(line)
+        self.evidence[name if ":" in name else f"fact:{name}"] = self.evidence_of(line)
 
     def first_fact(self, name: str, value: Scalar, line: Line) -> None:
         """Set a fact unless it is set."""
         if name in self.facts:
-            self.source.claim(line.number)
+            self.claim(line)
         else:
             self.fact(name, value, line)
 
@@ -126,14 +135,14 @@ class Draft:
             value = value.strip()[:VALUE_LIMIT]
         members = self.facts.get(name)
         seen = members if isinstance(members, tuple) else ()
-        evidence = self._evidence(line)
+        evidence = self.evidence_of(line)
         if value not in seen and len(seen) < LIST_LIMIT:
             self.facts[name] = (*seen, value)
             self.evidence.setdefault(name if ":" in name else f"fact:{name}", evidence)
 
     def gpu(self, model: str | None, line: Line, count: int | None = None) -> None:
         """Say which GPU, and how many; the first model and the largest count stay."""
-        evidence = self._evidence(line)
+        evidence = self.evidence_of(line)
         if model and self.gpu_model is None:
             self.gpu_model = " ".join(model.split())[:VALUE_LIMIT]
             self.evidence["gpu"] = evidence
@@ -143,7 +152,7 @@ class Draft:
 
     def single(self, name: str, value: str, line: Line) -> None:
         """Set `instance`, `arch`, `image` or `subject`, unless it is set."""
-        evidence = self._evidence(line)
+        evidence = self.evidence_of(line)
         if not getattr(self, name):
             setattr(self, name, value.strip()[:VALUE_LIMIT])
             self.evidence[name] = evidence

@@ -64,6 +64,7 @@ class SourceText:
         self.command = command
         self.command_at = command_at
         self.claimed = set() if claimed is None else claimed
+        self.touched: set[int] = set()
 
     @cached_property
     def text(self) -> str:
@@ -90,6 +91,10 @@ class SourceText:
     def claim(self, number: int) -> None:
         """Mark a line as understood."""
         self.claimed.add(number)
+
+    def touch(self, number: int) -> None:
+        """Mark a line as understood in part: later formats still see it."""
+        self.touched.add(number)
 
     def claim_range(self, first: int, last: int) -> None:
         """Mark the lines from `first` to `last`, both included, as understood."""

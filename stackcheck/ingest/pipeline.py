@@ -25,6 +25,7 @@ class _Reading:
     inventory: Inventory = field(default_factory=Inventory)
     scores: dict[str, float] = field(default_factory=dict)
     claimed: set[int] = field(default_factory=set)
+    touched: set[int] = field(default_factory=set)
 
     def took(self, record: Format, score: float, found: Inventory) -> None:
         self.inventory = self.inventory.merged(found)
@@ -105,6 +106,7 @@ def _offer(
             continue
         before = len(source.claimed)
         found = record.parse(source, context)
+        reading.touched |= source.touched
         if found != _NOTHING or len(source.claimed) > before:
             reading.took(record, score, found)
 
@@ -129,12 +131,15 @@ def _shortened(lines: Sequence[Line], claimed: set[int]) -> list[Line]:
 
 def _remarks(name: str, lines: Sequence[Line], reading: _Reading) -> Iterable[Note]:
     spoken = [line for line in lines if line.text.strip(" \t-=+_#*|.") and not is_fence(line.text)]
-    left = [line for line in spoken if line.number not in reading.claimed]
+    left = [
+        line for line in spoken if line.number not in reading.claimed and line.number not in reading.touched
+    ]
     if not spoken:
         yield Note(name, "empty: there is nothing to read")
     elif not reading.scores:
-        titles = ", ".join(f.title for f in INGESTERS)
-        yield Note(name, f"nothing was recognised in {len(spoken)} lines; known are: {titles}")
+        yield Note(
+            name, f"nothing was recognised in {len(spoken)} lines: none is of a format this program reads"
+        )
     elif left:
         titles = ", ".join(f.title for record in reading.formats if (f := find(record)))
         first = left[0]

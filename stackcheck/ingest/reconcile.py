@@ -47,8 +47,8 @@ def _without_hearsay(seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
 
 def _with_lent_attributes(seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
     """Give attributes told without a version to the copies that have one."""
-    nameless = [o for o in seen if not o.version]
-    named = [o for o in seen if o.version]
+    nameless = [o for o in seen if not o.version and not o.path]
+    named = [o for o in seen if o.version or o.path]
     if not nameless or not named:
         return seen
     lent: dict[str, Any] = {}

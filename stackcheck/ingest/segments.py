@@ -121,6 +121,8 @@ def command_of(text: str) -> str:
     if match:
         words = match["command"].split()
         programs = [w for w in words[:2] if "=" not in w]
+        if ": " in match["command"][:40]:
+            return ""  # `# nvidia-smi -L: 4 x H100` is a remark
         known = bool(programs) and programs[0].rpartition("/")[2] in _PROGRAMS
         if known and (len(words) > 1 or words[0] in _BARE):
             return match["command"].strip()
@@ -140,8 +142,8 @@ def split(lines: Sequence[Line]) -> list[Segment]:
         if not text:
             continue
         found = command_of(text)
-        if found or is_fence(text):
+        if found or is_fence(text) or (command and text.startswith("# ")):
             close(i)
-            command, at, start = found, number if found else 0, i + 1
+            command, at, start = found, number if found else 0, i + (1 if found or is_fence(text) else 0)
     close(len(lines))
     return segments

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.distribution import distribution
+from stackcheck.ingest.formats.gpu_lines import listed
 from stackcheck.ingest.formats.pins import parse_pin
 from stackcheck.ingest.interface import Line
 from stackcheck.model.version import cudnn_from_code
 
 _FIELD = re.compile(r"\s{0,4}(?P<key>[A-Za-z][\w+/(). ,-]{1,80}?) {0,60}: {0,4}(?P<value>.*)\Z")
-_GPU = re.compile(
-    r"\s{0,8}(?:GPU models and configuration *: *)?GPU (?P<index>[\d, ]{1,200}?) ?: {0,4}(?P<model>\S.{0,120})\Z"
-)
+_CAPABILITIES = re.compile(r"GPU [\d, ]{1,300} Compute Capability: (\d{1,2}\.\d)")
 _PACKAGE = re.compile(r"\[(?P<tool>pip3?|conda|uv)\] +(?P<rest>\S.*)\Z")
 _VERSION = re.compile(r"v?(\d{1,9}(?:\.\w{1,40}){0,8}(?:\+[\w.]{1,80})?)")
 _LIBRARY = re.compile(
@@ -60,21 +60,8 @@ def _cuda_of_torch(draft: Draft, value: str, line: Line) -> None:
 def _os(draft: Draft, value: str, line: Line) -> None:
     if match := re.search(r"\((x86_64|aarch64|arm64|amd64)\)", value):
         draft.single("arch", {"arm64": "aarch64", "amd64": "x86_64"}.get(match[1], match[1]), line)
-    if match := re.match(
-        r"([A-Za-z][A-Za-z ]{1,40}?)(?: (?:GNU/)?Linux)?(?: release)? (\d{1,4}(?:\.\d{1,4}){0,2})", value
-    ):
-        name = re.sub(r" (?:gnu/)?linux$", "", match[1].lower())
-        draft.component(
-            "os",
-            f"{'-'.join(name.split())}-{_os_version(match[2])}",
-            line,
-            attributes={"id": name, "version_id": match[2]},
-        )
-
-
-def _os_version(version: str) -> str:
-    """Return a distribution's version as os-release gives it: 22.04 for 22.04.5."""
-    return ".".join(version.split(".")[:2])
+    if match := re.match(r"([A-Za-z][A-Za-z/ ]{1,40}?)(?: release)? (\d{1,4}(?:\.\d{1,4}){0,2})", value):
+        distribution(draft, match[1], match[2], line)
 
 
 def _libc(draft: Draft, value: str, line: Line) -> None:
@@ -187,14 +174,16 @@ class _Report:
         self.draft = draft
         self.cudnn_follows = False
         self.gpus: dict[int, Line] = {}
+        self.any_package = (
+            "CUDA Driver Version" in draft.source.text and "CUDA available" in draft.source.text
+        )
 
     def take(self, line: Line) -> None:
         text = line.text
         if match := _PACKAGE.match(text.strip()):
             _package(self.draft, match, line)
             return
-        if match := _GPU.match(text):
-            self._gpu(match, line)
+        if "GPU " in text and self._gpu(text, line):
             return
         if self.cudnn_follows and (match := _LIBRARY.match(text.strip())):
             _library(self.draft, match, line)
@@ -209,7 +198,7 @@ class _Report:
         if handler is None:
             if key in _SILENT:
                 self.draft.source.claim(line.number)
-            else:
+            elif self.any_package:
                 self._sglang(key, value, line)
             return
         self.draft.source.claim(line.number)
@@ -229,14 +218,18 @@ class _Report:
         elif "not found" in value.lower() or "not installed" in value.lower():
             self.draft.absent(component, line)
 
-    def _gpu(self, match: re.Match[str], line: Line) -> None:
-        indices = [int(i) for i in re.findall(r"\d{1,3}", match["index"])]
-        model = match["model"].strip()
-        if capability := re.match(r"(?:Compute Capability: )?(\d{1,2}\.\d)\Z", model):
+    def _gpu(self, text: str, line: Line) -> bool:
+        if capability := _CAPABILITIES.search(text):
             self.draft.fact("compute_capability", capability[1], line)
-            return
-        self.draft.gpu(re.sub(r" \(UUID: .*| \(capability.*", "", model), line)
-        self.gpus.update((i, line) for i in indices)
+            return True
+        gpus = listed(text)
+        if gpus is None:
+            return False
+        self.draft.gpu(gpus.model, line)
+        if gpus.capability:
+            self.draft.first_fact("compute_capability", gpus.capability, line)
+        self.gpus.update((i, line) for i in gpus.indices)
+        return True
 
     def finish(self) -> None:
         if self.gpus and (len(self.gpus) > 1 or self.draft.components):

@@ -94,7 +94,7 @@ def _unquoted(value: str) -> str:
     value = value.rstrip(" \\").rstrip(";")
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
-    if value[:1] in "'\"" and value.count(value[0]) == 2:
+    if value and value[0] in "'\"" and value.count(value[0]) == 2:
         return value[1 : value.index(value[0], 1)]
     head, blank_hash, _ = value.partition(" #")
     return head.rstrip() if blank_hash else value

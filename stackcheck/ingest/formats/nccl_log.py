@@ -40,11 +40,11 @@ def read(draft: Draft) -> None:
         if not body or body in seen:
             continue
         seen.add(body)
+        draft.shared = False
         if " via " in body and channel(draft, body, line):
             continue
-        for anchor, pattern, handle in MESSAGES:
-            if anchor in body and (match := pattern.search(body)):
-                handle(draft, match, line)
+        draft.shared = body is line.text  # a mention in other text, which may say more
+        MESSAGES.apply(draft, body, line)
     finish_transports(draft)
 
 

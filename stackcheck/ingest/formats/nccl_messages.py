@@ -6,14 +6,12 @@ Wordings: src/init.cc, src/plugin/, src/transport/ of NVIDIA/nccl (v2.18 to v2.3
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import is_private
+from stackcheck.ingest.formats.rows import Row, Table, flag, largest, member, member_number, number, text
 from stackcheck.ingest.interface import Line
 from stackcheck.model.version import cuda_from_code, nccl_from_code
-
-Handler = Callable[[Draft, re.Match[str], Line], None]
 
 
 def _version(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -51,9 +49,15 @@ def _no_plugin(draft: Draft, _: re.Match[str], line: Line) -> None:
     draft.first_fact("nccl_net_plugin_loaded", False, line)
 
 
+def _plugin_failed(draft: Draft, _: re.Match[str], line: Line) -> None:
+    draft.fact("nccl_net_plugin_loaded", False, line)
+
+
 def _ofi(draft: Draft, match: re.Match[str], line: Line) -> None:
-    draft.component("aws-ofi-nccl", match[1], line, loaded=True)
-    draft.fact("nccl_net_plugin_loaded", True, line)
+    from_file = "strings " in draft.source.command  # read out of the library, not printed by a process
+    draft.component("aws-ofi-nccl", match[1], line, loaded=None if from_file else True)
+    if not from_file:
+        draft.fact("nccl_net_plugin_loaded", True, line)
 
 
 def _libfabric(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -82,10 +86,6 @@ def _tuner(draft: Draft, match: re.Match[str], line: Line) -> None:
 
 def _no_tuner(draft: Draft, _: re.Match[str], line: Line) -> None:
     draft.first_fact("nccl_tuner", "internal", line)
-
-
-def _cuda_error(draft: Draft, match: re.Match[str], line: Line) -> None:
-    draft.add("cuda_error", int(match[1]), line)
 
 
 def _ib_devices(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -127,47 +127,10 @@ def _ring_gdr(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.first_fact("gdr", match[1] == "1", line)
 
 
-def _largest(name: str) -> Handler:
-    def handle(draft: Draft, match: re.Match[str], line: Line) -> None:
-        before = draft.facts.get(name)
-        if not isinstance(before, int) or int(match[1]) > before:
-            draft.fact(name, int(match[1]), line)
-
-    return handle
-
-
-def _text(name: str) -> Handler:
-    def handle(draft: Draft, match: re.Match[str], line: Line) -> None:
-        draft.fact(name, match[1], line)
-
-    return handle
-
-
-def _real(name: str) -> Handler:
-    def handle(draft: Draft, match: re.Match[str], line: Line) -> None:
-        draft.fact(name, float(match[1]), line)
-
-    return handle
-
-
-def _member(name: str) -> Handler:
-    def handle(draft: Draft, match: re.Match[str], line: Line) -> None:
-        draft.add(name, match[1], line)
-
-    return handle
-
-
-def _flag(name: str) -> Handler:
-    def handle(draft: Draft, match: re.Match[str], line: Line) -> None:
-        draft.fact(name, match[1].lower() in ("true", "1"), line)
-
-    return handle
-
-
 _V = r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)"
 _INSTANCE = r"([a-z][\w-]{1,30}\.[\w-]{1,20})"
 
-_ROWS: tuple[tuple[str, str, Handler], ...] = (
+_ROWS: tuple[Row, ...] = (
     ("NCCL version", rf"NCCL version:? {_V}(?:[\w.-]{{0,40}}\+cuda(\d{{1,2}}\.\d{{1,2}}))?", _version),
     ("nccl==", rf"\bnccl=={_V}()", _version),
     ("Mismatched NCCL", r"version (\d{4,6}) rank \d{1,9} version (\d{4,6})", _mismatch),
@@ -176,37 +139,37 @@ _ROWS: tuple[tuple[str, str, Handler], ...] = (
     ("Loaded net plugin ", r"Loaded net plugin (\S.{0,60}?)(?: \(v(\d{1,3})\))?\.?\s*\Z", _plugin),
     ("Successfully loaded external ", r"Successfully loaded external (?:network )?plugin (\S{1,200})()", _plugin),
     ("NET/Plugin", r"Could not find|No plugin found|Plugin load.{0,200} returned|cannot open shared|undefined symbol|' not found", _no_plugin),
+    ("nitialize", r"aws-ofi-nccl initialization failed|Failed to initialize (?:any )?NET plugin", _plugin_failed),
+    ("initialization failed", r"aws-ofi-nccl initialization failed", _plugin_failed),
     ("Initializing aws-ofi-nccl ", r"Initializing aws-ofi-nccl v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?[\w.+-]{0,40})", _ofi),
     ("Using Libfabric version ", r"Using Libfabric version (\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)", _libfabric),
     ("rovider is ", r"Selected [Pp]rovider is ([\w;*-]{1,80})(?:, fabric is ([\w-]{1,80}))?(?: \(found (\d{1,4}) nics?\))?", _provider),
-    ("Using network ", r"Using network (\S.{0,60}?)\s*\Z", _text("nccl_network")),
-    ("Assigned NET plugin ", r"Assigned NET plugin (\S.{0,60}?) to comm", _text("nccl_network")),
+    ("Using network ", r"Using network (\S.{0,60}?)\s*\Z", text("nccl_network")),
+    ("Assigned NET plugin ", r"Assigned NET plugin (\S.{0,60}?) to comm", text("nccl_network")),
     ("NET/IB", r"NET/IB ?: Using(.{1,4000})", _ib_devices),
     ("NET/Socket", r"NET/Socket ?: Using(.{1,2000})", _sockets),
     ("GPU Direct RDMA ", r"GPU Direct RDMA (Enabled|Disabled) for HCA", _hca_gdr),
     ("Connected all rings", r"use ring PXN \d GDR (\d)", _ring_gdr),
-    ("Using transport protocol ", r"Using transport protocol (RDMA|SENDRECV)", _text("ofi_protocol")),
+    ("Using transport protocol ", r"Using transport protocol (RDMA|SENDRECV)", text("ofi_protocol")),
     ("Running on ", rf"Running on {_INSTANCE} platform(?:.{{0,80}}?NCCL_TOPO_FILE environment variable (?:is already set )?to (\S{{1,200}}))?", _platform),
     ("instance type ", rf"GDR-supported instance type {_INSTANCE}()", _platform),
-    ("Plugin selected platform", r"Plugin selected platform: (\S{1,40})", _text("ofi_platform")),
-    (" to environment", r"Adding (\w{1,80}=\S{1,200}) to environment", _member("plugin_env")),
-    ("DMA-BUF registrations", r"Support for DMA-BUF registrations: (true|false)", _flag("dmabuf")),
+    ("Plugin selected platform", r"Plugin selected platform: (\S{1,40})", text("ofi_platform")),
+    (" to environment", r"Adding (\w{1,80}=\S{1,200}) to environment", member("plugin_env")),
+    ("DMA-BUF registrations", r"Support for DMA-BUF registrations: (true|false)", flag("dmabuf")),
     ("TUNER/Plugin", r"TUNER/Plugin: Using (?:tuner plugin )?(\w{1,80})(?: \(v(\d{1,3})\))?\.?\s*\Z", _tuner),
     ("TUNER/Plugin", r"Could not find|No plugin found|[Uu]sing internal tuner", _no_tuner),
-    ("base Tuner is chosen", r"(Region|Model) base Tuner is chosen", _text("ofi_tuner")),
+    ("base Tuner is chosen", r"(Region|Model) base Tuner is chosen", text("ofi_tuner")),
     ("NVLS multicast support is ", r"NVLS multicast support is (not )?available", _nvls),
     ("MNNVL ", r"MNNVL busId .{0,120} state (\d)\b", _fabric),
-    ("MNNVL ", r"\bMNNVL ([01])\b", _flag("mnnvl")),
-    ("cliqueSize ", r"cliqueSize (\d{1,5})\b", _largest("nvlink_clique_size")),
-    (" nranks ", r"\bnranks (\d{1,7})\b", _largest("nccl_ranks")),
-    ("nNodes ", r"\bnNodes (\d{1,6})\b", _largest("nccl_nodes")),
-    ("maxBw ", r"System : maxBw (\d{1,6}\.\d{1,4})", _real("nccl_max_bw")),
-    ("Avg bus bandwidth", r"Avg bus bandwidth\s{0,20}: (\d{1,6}(?:\.\d{1,6})?)", _real("busbw_gbs")),
-    ("failure ", r"(?:Cuda|CUDA) failure (\d{1,4})\b", _cuda_error),
-    ("CUDA error ", r"CUDA error (\d{1,4})\b", _cuda_error),
-    ("Bootstrap : Using ", r"Bootstrap : Using (?:\[\d{1,3}\])?([\w.@-]{1,40}):", _text("bootstrap_interface")),
+    ("MNNVL ", r"\bMNNVL ([01])\b", flag("mnnvl")),
+    ("cliqueSize ", r"cliqueSize (\d{1,5})\b", largest("nvlink_clique_size")),
+    (" nranks ", r"\bnranks (\d{1,7})\b", largest("nccl_ranks")),
+    ("nNodes ", r"\bnNodes (\d{1,6})\b", largest("nccl_nodes")),
+    ("maxBw ", r"System : maxBw (\d{1,6}\.\d{1,4})", number("nccl_max_bw")),
+    ("Avg bus bandwidth", r"Avg bus bandwidth\s{0,20}: (\d{1,6}(?:\.\d{1,6})?)", number("busbw_gbs")),
+    ("failure ", r"(?:Cuda|CUDA) failure (\d{1,4})\b", member_number("cuda_error")),
+    ("CUDA error ", r"CUDA error (\d{1,4})\b", member_number("cuda_error")),
+    ("Bootstrap : Using ", r"Bootstrap : Using (?:\[\d{1,3}\])?([\w.@-]{1,40}):", text("bootstrap_interface")),
 )  # fmt: skip
 
-MESSAGES: tuple[tuple[str, re.Pattern[str], Handler], ...] = tuple(
-    (anchor, re.compile(pattern), handler) for anchor, pattern, handler in _ROWS
-)
+MESSAGES = Table(_ROWS)

@@ -21,6 +21,9 @@ _MEMORY = re.compile(r"(\d{1,8})MiB ?/ ?(\d{1,8})MiB")
 _POWER = re.compile(r"(?:(\d{1,5})W|N/A) ?/ ?(\d{1,5})W")
 _MIG = re.compile(r"\| {1,40}(Enabled|Disabled)\*? ?\|\s*\Z")
 _ECC = re.compile(r"\| {1,40}(\d{1,9}|Off|N/A) ?\|\s*\Z")
+_PLAIN = re.compile(
+    r"GPU [\d .,-]{1,40}: [\w /().-]{1,80}(?:UUID: |\Z)"
+)  # nothing behind the model but its UUID
 _NVML = re.compile(r"NVML library version: (\d{3,4}(?:\.\d{1,4}){1,3})")
 
 
@@ -45,7 +48,7 @@ def read(draft: Draft) -> None:
         if text.lstrip()[:1] in ("|", "+"):
             border = border or text.lstrip().startswith("+-")
             _table(draft, line, rows)
-        elif "GPU " in text and (gpus := listed(text)):
+        elif "GPU " in text and _PLAIN.search(text) and (gpus := listed(text)):
             draft.gpu(gpus.model, line, gpus.count)
             named.update((i, line) for i in gpus.indices)
             if gpus.capability:
@@ -74,7 +77,6 @@ def _header(draft: Draft, line: Line) -> None:
         draft.fact("driver_cuda", cuda[1], line)
     if nvml := _NVML.search(text):
         draft.component("driver", nvml[1], line, attributes={"part": "user-space"})
-        draft.fact("driver_library", nvml[1], line)
 
 
 def _table(draft: Draft, line: Line, rows: dict[int, Line]) -> None:

@@ -1,0 +1,83 @@
+"""What people write around their logs: `torch 2.8.0+cu128, driver 580.95.05`, `8x H100`, `instance: p5.48xlarge`.
+
+Everything found here is hearsay (`mention`): it gives way to what a program printed about the same component. A line that asks for,
+advises or compares versions says nothing about the node and is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.gpu_lines import capability, listed, named
+from stackcheck.ingest.interface import Line
+
+_PAIR = re.compile(
+    r"(?<![\w./:@-])(?P<name>[A-Za-z][A-Za-z_]{1,40}(?:[-_][A-Za-z0-9]{1,20}){0,4}|[A-Za-z]\w{1,30})(?P<between>(?:[ _](?:version|release|ver))?(?: {0,40}[:=]{1,2} {0,8}| {1,8})['\"]?v?)"
+    r"(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,40}){0,5}(?:\+[\w.]{1,60})?)(?=[\s,;|)\]'\"]|\.?\Z|\.\s|/py)"
+)
+_INSTANCE = re.compile(
+    r"(?<![\w./-])(?P<type>[a-z]{1,3}\d[a-z0-9]{0,4}(?:-[a-z0-9]{2,8}){0,2}\.(?:\d{1,3}xlarge|metal(?:-\d{1,3}xl)?))(?![\w.-])"
+)
+_IMAGE = re.compile(
+    r"\b(?:[Ii]mage|[Cc]ontainer|docker run.{0,200}?)[:= ]{1,3}['\"]?(?P<image>(?:[\w.-]{1,80}(?::\d{1,5})?/){1,6}[\w.-]{1,100}:[\w.-]{1,120})"
+)
+_NOT_A_FACT = re.compile(
+    r"\b(?:requires?|required|needs?|needed|supports?|supported|expected|expects|minimum|at least|or (?:newer|later|higher|above)|recommend\w*|"
+    r"upgrad\w+|downgrad\w+|install|please|should|must|instead of|than|until|before|since|compiled (?:with|for|against)|built (?:with|for|against)|"
+    r"does not match|fixed in|works (?:with|on|in)|worked|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
+    re.IGNORECASE,
+)
+_ARCH = re.compile(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
+_NOT_NAMES = frozenset(
+    ("version", "release", "using", "with", "and", "or", "on", "in", "at", "to", "is", "for", "from", "of")
+)
+
+
+def sniff(text: str) -> float:
+    """Any text may be prose."""
+    return 0.1 if text else 0.0
+
+
+def read(draft: Draft) -> None:
+    """Record versions, GPUs, instance type and image that the text mentions."""
+    draft.method = "mention"
+    instances: dict[str, Line] = {}
+    for line in draft.source.open():
+        text = line.text[:600]
+        if not any(c.isdigit() for c in text):
+            continue
+        for match in _INSTANCE.finditer(text):
+            instances.setdefault(match["type"], line)
+        _gpu(draft, text, line)
+        if _NOT_A_FACT.search(text):
+            continue
+        _versions(draft, text, line)
+        if image := _IMAGE.search(text):
+            draft.single("image", image["image"].rstrip(".,"), line)
+        if "|" in text and (arch := _ARCH.search(text)):
+            draft.single("arch", arch[1], line)
+    if len(instances) == 1:
+        draft.single("instance", *next(iter(instances.items())))
+
+
+def _versions(draft: Draft, text: str, line: Line) -> None:
+    for match in list(_PAIR.finditer(text))[:24]:
+        name = match["name"]
+        if name.lower() in _NOT_NAMES or len(name) < 3:
+            continue
+        component = draft.context.component(name)
+        if component == "cuda" and re.search(r"CUDA Version\s{0,3}:", match[0]):
+            continue  # nvidia-smi's word for the newest CUDA of the driver
+        if component == "kernel" and match["version"].count(".") < 2:
+            continue  # "Enterprise Linux 9.6" is a distribution
+        if component:
+            draft.component(component, match["version"], line)
+
+
+def _gpu(draft: Draft, text: str, line: Line) -> None:
+    gpus = listed(text) or named(text, draft.context)
+    if gpus:
+        draft.gpu(gpus.model, line, gpus.count)
+        if gpus.capability or (cap := capability(text)):
+            draft.first_fact("compute_capability", gpus.capability or cap, line)

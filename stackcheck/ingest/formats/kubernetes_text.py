@@ -1,0 +1,103 @@
+"""Kubernetes in YAML or `kubectl describe`: container variables, image, limits, node labels, why a pod was stopped."""
+
+from __future__ import annotations
+
+import re
+
+from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.env import set_variable
+from stackcheck.ingest.formats.node_labels import LABELS, driver_from_parts, label
+from stackcheck.ingest.interface import Line
+
+_LABEL = re.compile(
+    r"\s{0,40}(?:Labels:\s{1,20})?(?P<name>(?:nvidia\.com|feature\.node\.kubernetes\.io|(?:node|beta)?\.?kubernetes\.io)/[\w.-]{1,80})(?:=|: )['\"]?(?P<value>[\w.+-]{1,120})['\"]?,?\s*\Z"
+)
+_NAME = re.compile(r"\s{0,60}-?\s{0,4}name: ['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?\s*\Z")
+_VALUE = re.compile(r"\s{1,60}value: (?P<value>.{0,4000})\Z")
+_INLINE = re.compile(
+    r"\s{0,60}-\s?\{\s?name: ['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?, value: ['\"]?(?P<value>[^'\"}]{0,2000})['\"]?\s?\}"
+)
+_DESCRIBED = re.compile(r"\s{2,20}(?P<name>[A-Z][A-Z0-9_]{2,79}):\s{1,12}(?P<value>\S.{0,2000})\Z")
+_IMAGE = re.compile(r"\s{0,60}-?\s{0,4}[Ii]mage: {1,20}['\"]?(?P<image>[\w][\w.:/@-]{2,250})['\"]?\s*\Z")
+_AMOUNT = re.compile(
+    r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=]| ) ?['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
+)
+_KUBELET = re.compile(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
+_MIB = {
+    "": 1 / (1 << 20),
+    "k": 1000 / (1 << 20),
+    "Ki": 1 / 1024,
+    "M": 1e6 / (1 << 20),
+    "Mi": 1,
+    "G": 1e9 / (1 << 20),
+    "Gi": 1024,
+    "T": 1e12 / (1 << 20),
+    "Ti": 1 << 20,
+}
+
+
+def sniff(text: str) -> float:
+    """Look for keys of a pod or node."""
+    if "apiVersion:" in text or "nvidia.com/gpu" in text or "Labels:" in text:
+        return 0.8
+    return (
+        0.5
+        if "OOMKilled" in text or "value: " in text or "Limits:" in text or "kubernetes.io/" in text
+        else 0.0
+    )
+
+
+def read(draft: Draft) -> None:
+    """Record what the pod or node says."""
+    variable = ""
+    section = ""
+    labels: dict[str, str] = {}
+    first: Line | None = None
+    for line in draft.source.open():
+        text = line.text
+        bare = text.lstrip("# ")
+        if "OOMKilled" in text:
+            draft.add("oom_killed", "container", line)
+        if ("io/" in text or "com/" in text) and (match := _LABEL.match(text)):
+            labels[match["name"]] = match["value"]
+            if match["name"] in LABELS or "nvidia.com/cuda." in text:
+                draft.source.claim(line.number)
+            label(draft, match["name"], match["value"], line)
+            first = first or line
+            continue
+        if heading := re.match(
+            r"-?\s{0,4}(limits|requests|capacity|allocatable|Limits|Requests|Capacity|Allocatable|Environment|env):",
+            bare,
+        ):
+            section = heading[1].lower()
+        if variable and (match := _VALUE.match(text)):
+            set_variable(draft, variable, match["value"].strip().strip("'\""), line)
+            variable = ""
+        elif match := _NAME.match(text):
+            variable = match["name"]
+            draft.source.claim(line.number)
+        elif (match := _INLINE.match(text)) or (
+            section == "environment" and (match := _DESCRIBED.match(text))
+        ):
+            set_variable(draft, match["name"], match["value"], line)
+        elif match := _IMAGE.match(text):
+            if "/" in match["image"] or ":" in match["image"]:
+                draft.single("image", match["image"], line)
+        elif match := _KUBELET.match(text):
+            draft.component("kubernetes", match[1], line, scope="cluster")
+        elif section in ("limits", "capacity", "allocatable") and (match := _AMOUNT.search(text)):
+            _amount(draft, match, section, line)
+    if labels and first:
+        driver_from_parts(draft, labels, first)
+
+
+def _amount(draft: Draft, match: re.Match[str], section: str, line: Line) -> None:
+    name, number, unit = match["name"], int(match["value"]), match["unit"] or ""
+    if name == "nvidia.com/gpu":
+        draft.gpu(None, line, number)
+    elif name == "memory" or name.startswith("hugepages"):
+        if section == "limits":
+            kind = "memory" if name == "memory" else "hugepages"
+            draft.fact(f"limit:{kind}", round(number * _MIB[unit]), line)
+    else:
+        draft.fact(f"limit:{name}", number, line)

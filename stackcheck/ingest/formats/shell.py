@@ -1,0 +1,317 @@
+"""What shell commands print that only means something beside the command: `systemctl is-active X`, `uname -m`, `echo $X`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from stackcheck.ingest.draft import MENTION, Draft
+from stackcheck.ingest.formats.env import assignment, set_variable
+from stackcheck.ingest.formats.pins import parse_pin, parse_wheel
+from stackcheck.ingest.formats.python_output import python_print
+from stackcheck.ingest.formats.system import memlock
+from stackcheck.ingest.interface import Line
+
+Handler = Callable[[Draft, re.Match[str], list[Line]], None]
+
+_KERNEL = re.compile(r"\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80}\Z")
+_STATES = frozenset(
+    (
+        "active",
+        "inactive",
+        "failed",
+        "activating",
+        "deactivating",
+        "enabled",
+        "disabled",
+        "masked",
+        "static",
+        "not-found",
+        "unknown",
+    )
+)
+
+
+def sniff(text: str) -> float:
+    """The command decides, not the text."""
+    return (
+        0.1
+        if "cannot access" in text
+        or "could not be found" in text
+        or "unit file state" in text
+        or "Active: " in text
+        else 0.0
+    )
+
+
+def read(draft: Draft) -> None:
+    """Record what the command line sets, and what its output says."""
+    lines = [line for line in draft.source.open() if line.text.strip()]
+    command = draft.source.command
+    if command:
+        _command_line(draft, command)
+        for pattern, handle in _COMMANDS:
+            if match := pattern.search(command[:1000]):
+                handle(draft, match, lines)
+                break
+    for line in draft.source.open():
+        _self_explaining(draft, line)
+
+
+def _command_line(draft: Draft, command: str) -> None:
+    line = draft.source.command_line
+    words = command.split()[:200]
+    for word in words:
+        found = assignment(word) if "=" in word else None
+        if not found:
+            break
+        set_variable(draft, found[0], found[1], line)
+    if words and any(w in ("docker", "podman", "nerdctl") for w in words[:2]) and "run" in words[:6]:
+        _docker_run(draft, words, line)
+    for flag, value in pairwise(words):
+        if flag in ("-e", "--env", "-x") and "=" in value and (found := assignment(value)):
+            set_variable(draft, found[0], found[1], line)
+    if "install" in words[:6]:
+        _pip_install(draft, words, line)
+
+
+def _pip_install(draft: Draft, words: list[str], line: Line) -> None:
+    """What somebody asked pip for is hearsay: the package list tells what came of it."""
+    method, draft.method = draft.method, MENTION
+    for word in words:
+        bare = word.strip("'\"")
+        pin = parse_wheel(bare) or (parse_pin(bare) if "==" in bare else None)
+        if pin and pin.version:
+            draft.package(pin.name, pin.version, line, attributes=pin.attributes)
+    draft.method = method
+
+
+def _docker_run(draft: Draft, words: list[str], line: Line) -> None:
+    for word in words[2:]:
+        if re.fullmatch(
+            r"(?:[\w.-]{1,80}(?::\d{1,5})?/)?[\w./-]{2,150}:[\w.-]{1,120}(?:@sha256:\w{64})?", word
+        ) and not word.startswith(("/", "-", ".")):
+            draft.single("image", word, line)
+            return
+
+
+def _one(lines: list[Line]) -> Line | None:
+    return lines[0] if lines else None
+
+
+def _uname(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
+    for line in lines[:2]:
+        bare = line.text.strip()
+        if bare in ("x86_64", "aarch64"):
+            draft.single("arch", bare, line)
+        elif _KERNEL.match(bare):
+            draft.component("kernel", bare, line, scope="host")
+
+
+def _service(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    names = [n.removesuffix(".service") for n in match["names"].split() if not n.startswith("-")][:16]
+    for name, line in zip(names, lines, strict=False):
+        state = line.text.strip().lower()
+        if state in _STATES:
+            draft.fact(f"service:{name}", state, line)
+        elif "no such file" in state or "not be found" in state:
+            draft.fact(f"service:{name}", "not-found", line)
+
+
+def _module_count(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    line = _one(lines)
+    if line and line.text.strip().isdigit():
+        draft.fact(f"module:{match['name']}", line.text.strip() != "0", line)
+
+
+def _modules(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    wanted = match["names"] if match.lastindex else ""
+    found = False
+    for line in lines:
+        row = re.match(r"(?P<name>\w{1,60})\s{1,40}\d{1,12}\s{1,20}\d{1,6}(?:\s|\Z)", line.text.strip())
+        if row:
+            found = found or (bool(wanted) and row["name"] == wanted)
+            draft.fact(f"module:{row['name']}", True, line)
+    if re.fullmatch(r"\w{3,60}", wanted or "") and not lines:
+        draft.fact(f"module:{wanted}", False, draft.source.command_line)
+
+
+def _modinfo(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    module = match["name"].replace("-", "_")
+    component = draft.context.component(f"{module}.ko") or draft.context.component(module)
+    version, flavour, at = "", "", None
+    for line in lines:
+        bare = re.match(
+            r"(version|license|vermagic|srcversion|filename|description|alias|depends|firmware|author|supported):\s{1,40}(\S.{0,200})",
+            line.text.strip(),
+        )
+        if bare is None:
+            if "not found" in line.text:
+                draft.fact(f"module:{module}", False, line)
+            continue
+        draft.source.claim(line.number)
+        if bare[1] == "version":
+            version, at = bare[2].strip(), line
+        elif bare[1] == "license":
+            flavour, at = ("open" if "GPL" in bare[2] else "proprietary"), at or line
+    if at is None:
+        return
+    if component:
+        draft.component(
+            component,
+            version,
+            at,
+            scope="host",
+            attributes={"flavour": flavour} if flavour and component == "driver" else {},
+        )
+        if flavour and component == "driver":
+            draft.fact("driver_flavour", flavour, at)
+    elif version:
+        draft.fact(f"module:{module}", version, at)
+
+
+def _cat(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    path = match["path"]
+    line = _one(lines)
+    if line is None or "No such file" in line.text:
+        return
+    value = line.text.strip()
+    if parameter := re.fullmatch(r"/sys/module/(\w{1,60})/parameters/(\w{1,60})", path):
+        draft.fact(f"param:{parameter[1]}.{parameter[2]}", value, line)
+        draft.first_fact(f"module:{parameter[1]}", True, line)
+    elif module := re.fullmatch(r"/sys/module/(\w{1,60})/version", path):
+        component = draft.context.component(f"{module[1]}.ko") or draft.context.component(module[1])
+        if component:
+            draft.component(component, value, line, scope="host", loaded=True)
+        draft.fact(f"module:{module[1]}", value, line)
+    elif path == "/proc/cmdline":
+        draft.fact("kernel_command_line", value, line)
+    elif path.startswith(("/etc/", "/sys/", "/proc/sys/")) and "NVRM" not in value:
+        draft.shared = True  # assignments in it are read as such
+        draft.fact(f"file:{path[:200]}", "; ".join(x.text.strip() for x in lines[:8]), line)
+        draft.shared = False
+        if path == "/sys/module/nvidia/version":
+            draft.component("driver", value, line, scope="host", loaded=True)
+
+
+def _echo(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    """`echo $X`, `echo "[$X]"`: the words around the variable are taken off."""
+    value = lines[0].text.strip() if lines else ""
+    before, after = match["before"].strip("\"'"), match["after"].strip("\"'")
+    if lines and value.startswith(before) and value.endswith(after):
+        value = value[len(before) : len(value) - len(after) if after else None]
+    set_variable(draft, match["name"], value, lines[0] if lines else draft.source.command_line)
+
+
+def _env_count(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    if lines and lines[0].text.strip() == "0":
+        draft.environment(match["name"], "", lines[0])
+
+
+def _ulimit(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    line = _one(lines)
+    value = line.text.strip() if line else ""
+    if line is None or not (value == "unlimited" or (value.isdigit() and len(value) < 20)):
+        return
+    if match["flag"] == "l":
+        memlock(draft, value, line)
+    elif match["flag"] == "n":
+        draft.fact("limit:nofile", value if value == "unlimited" else int(value), line)
+    elif match["flag"] == "s":
+        draft.fact("limit:stack", value if value == "unlimited" else int(value), line)
+
+
+def _gpu_count(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
+    if lines and lines[0].text.strip().isdigit() and len(lines[0].text.strip()) < 5:
+        draft.gpu(None, lines[0], int(lines[0].text))
+
+
+def _interfaces(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
+    for line in lines:
+        row = re.match(r"([\w.-]{1,40})(?:@[\w.-]{1,40})?\s{1,20}(UP|DOWN|UNKNOWN)\b", line.text.strip())
+        if row:
+            draft.add("interfaces", row[1], line)
+
+
+def _which(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    if lines and lines[0].text.strip().startswith("/"):
+        draft.fact(f"{match['name'].replace('-', '_')}_path", lines[0].text.strip(), lines[0])
+
+
+def _list(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    """Names in a directory of the kind that tells what is installed."""
+    directory = match["directory"].rstrip("/")
+    for line in lines[:40]:
+        if "cannot access" in line.text:
+            continue
+        if ":" in line.text and not line.text.lstrip().startswith(("c", "b", "-", "l", "d")):
+            break
+        if row := re.match(
+            r"[bclds-][rwxsStT-]{9}[.+@]?\s.{0,120}\s(?P<name>/\S{1,200})(?: -> .*)?\Z", line.text.strip()
+        ):
+            draft.fact(_path_fact(row["name"]), True, line)
+        elif directory.startswith(("/opt", "/dev", "/usr/local")) and "*" not in directory:
+            for name in line.text.split()[:24]:
+                if re.fullmatch(r"[\w.-]{1,80}", name) and not re.match(r"lib\S+\.so", name):
+                    draft.fact(_path_fact(f"{directory}/{name}"), True, line)
+
+
+def _devices(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
+    for line in lines:
+        if row := re.fullmatch(r"\s{0,4}\d{1,4} ([\w-]{1,60})\s*", line.text):
+            draft.fact(f"module:{row[1].replace('-', '_')}", True, line)
+
+
+def _python(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
+    python_print(draft, draft.source.command, lines)
+
+
+def _path_fact(path: str) -> str:
+    return f"{'device' if path.startswith('/dev/') else 'file'}:{path[:200]}"
+
+
+_COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
+    (re.compile(pattern), handler)
+    for pattern, handler in (
+        (r"\buname\b", _uname),
+        (r"\bsystemctl (?:is-active|is-enabled|is-failed) (?P<names>[\w@. -]{1,300})", _service),
+        (r"\blsmod\b.{0,40}grep -c ['\"]?(?P<name>\w{1,60})", _module_count),
+        (r"\blsmod\b(?:.{0,40}grep (?:-\w{1,4} )?['\"]?(?P<names>\w{1,60}))?", _modules),
+        (r"\bmodinfo (?:-\w \w+ )?(?P<name>[\w-]{1,60})", _modinfo),
+        (r"\bgrep \S{1,60} /proc/devices", _devices),
+        (r"\bcat (?P<path>/[\w./-]{1,200})\s*(?:\||\Z)", _cat),
+        (r"\becho (?P<before>[^$|&;]{0,20})\$\{?(?P<name>[A-Z][A-Z0-9_]{1,79})\}?(?P<after>[^$|&;]{0,20})\s*\Z", _echo),
+        (r"\bprintenv (?P<before>)(?P<name>[A-Z][A-Z0-9_]{1,79})(?P<after>)\s*\Z", _echo),
+        (r"\benv \| ?grep -c ['\"]?\^?(?P<name>[A-Z][A-Z0-9_]{1,79})\b", _env_count),
+        (r"\bulimit -(?:[HS] ?-?)?(?P<flag>[lns])\s*\Z", _ulimit),
+        (r"\bnvidia-smi (?:-L|--list-gpus) ?\| ?wc -l", _gpu_count),
+        (r"\bip -(?:br|brief) (?:addr|link|a|l)", _interfaces),
+        (r"\bwhich (?P<name>[\w-]{1,40})", _which),
+        (r"\bls (?:-\w{1,12} ){0,4}(?P<directory>/[\w./*-]{1,200})", _list),
+        (r"\bpython3?[\d.]{0,5} -c ", _python),
+    )
+)  # fmt: skip
+_NO_ACCESS = re.compile(r"ls: cannot access '?(?P<path>/[^':]{1,200}?)'?: No such file or directory")
+_NO_UNIT = re.compile(
+    r"Unit (?P<name>[\w@.-]{1,80}?)(?:\.service)? could not be found|unit file state for (?P<state>[\w@.-]{1,80}?)(?:\.service)?: No such file"
+)
+_ACTIVE = re.compile(r"\s{0,8}Active: (?P<state>\w{1,20})\b")
+_STATUS = re.compile(r"\W{0,4}(?P<name>[\w@-]{1,80})\.service - ")
+
+
+def _self_explaining(draft: Draft, line: Line) -> None:
+    text = line.text
+    if "cannot access" in text and (match := _NO_ACCESS.search(text)):
+        draft.fact(_path_fact(match["path"]), False, line)
+    elif ("could not be found" in text or "unit file state" in text) and (match := _NO_UNIT.search(text)):
+        draft.fact(f"service:{match['name'] or match['state']}", "not-found", line)
+    elif "Active: " in text and (match := _ACTIVE.match(text)):
+        unit = re.search(r"systemctl status ([\w@-]{1,80})", draft.source.command) or _unit_above(draft, line)
+        if unit:
+            draft.fact(f"service:{unit[1]}", match["state"], line)
+
+
+def _unit_above(draft: Draft, line: Line) -> re.Match[str] | None:
+    above = [x for x in draft.source.lines if line.number - 6 <= x.number < line.number]
+    return next((m for x in reversed(above) if (m := _STATUS.match(x.text))), None)
