@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from stackcheck.catalog.evaluate import parsed_range
 from stackcheck.check.node import Node
-from stackcheck.check.wording import evidence_for
+from stackcheck.check.wording import evidence_for, refs
 from stackcheck.model.finding import Finding, Kind, Remedy, Severity
 from stackcheck.model.release import GpuRow
-from stackcheck.solver.encode import refs
 
 _SEVERITY = {"broken": Severity.ERROR, "degraded": Severity.WARNING, "caveat": Severity.INFO}
 

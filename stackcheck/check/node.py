@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -13,20 +14,45 @@ from stackcheck.catalog.parse import ATTRIBUTE_TYPES
 from stackcheck.model.gpucode import Capability
 from stackcheck.model.inventory import Evidence, Inventory, Observation
 from stackcheck.model.release import Build, Component, Gpu, Image, Instance, Release
+from stackcheck.model.rule import head_of
 from stackcheck.model.version import Version
 
 _FACT_PREFIXES = ("log", "limit", "module", "service", "device", "file")
+_LISTS = ("targets", "strings", "ints")
+_WORDS = {
+    "enabled": True,
+    "on": True,
+    "yes": True,
+    "true": True,
+    "disabled": False,
+    "off": False,
+    "no": False,
+    "false": False,
+}
+
+
+# `9.0`, `sm_100`, `sm_103a`, `121`
+_CAPABILITY = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\Z", re.IGNORECASE)
 
 
 class Seen:
     """One component as it counts on this node: the observation that matters, and the release and build it means."""
 
     def __init__(
-        self, component: Component, observation: Observation, cuda: str | None, arch: str | None
+        self,
+        component: Component,
+        observation: Observation,
+        cuda: str | None,
+        arch: str | None,
+        lent: Mapping[str, Any] | None = None,
     ) -> None:
-        """Identify an observation; a version that cannot be parsed leaves everything unknown."""
+        """Identify an observation; a version that cannot be parsed leaves everything unknown.
+
+        `lent` are attributes that something else on the node told: the list of architectures that torch printed.
+        """
         self.component = component
         self.observation = observation
+        self._lent = lent or {}
         self.version: Version | None = (
             parsed_version(component, observation.version) if observation.version else None
         )
@@ -43,7 +69,7 @@ class Seen:
             known.update(self.release.attributes)
             if self.build is None and self.release.builds:
                 known.update(_agreed(self.release.builds))
-        elif self.version is not None:
+        elif self.version is not None and not self.version.is_prerelease:
             known.update(self._agreed_by_prefix(self.version))
         if self.build is not None:
             known.update(self.build.attributes)
@@ -63,11 +89,13 @@ class Seen:
 
     def _observed(self) -> dict[str, Any]:
         observed: dict[str, Any] = {}
-        for name, value in self.observation.attributes.items():
+        for name, value in {**self.observation.attributes, **self._lent}.items():
             kind = self.component.attribute_types.get(name)
             if kind is None:
                 observed[name] = frozenset(map(str, value)) if isinstance(value, list | tuple) else value
                 continue
+            if isinstance(value, str) and kind in _LISTS:
+                value = value.replace(",", " ").split()
             try:
                 observed[name] = ATTRIBUTE_TYPES[kind](value)
             except (ValueError, TypeError):
@@ -160,9 +188,23 @@ class Node:
                 cuda = None
                 if component_id != "cuda" and self.observations.get("cuda"):
                     cuda = _primary(self.observations["cuda"]).version
-                found = Seen(component, _primary(observations), cuda, self.arch)
+                found = Seen(
+                    component, _primary(observations), cuda, self.arch, self._lent(component_id, observations)
+                )
             self._seen[component_id] = found
         return self._seen[component_id]
+
+    def _lent(self, component_id: str, observations: tuple[Observation, ...]) -> dict[str, Any]:
+        """Return the attributes that facts tell of a component, by the policy's table; only of the one copy there is."""
+        if len({o.version for o in observations}) > 1:
+            return {}
+        lent: dict[str, Any] = {}
+        for row in self.catalog.policy.get("lend", ()):
+            if row["component"] == component_id:
+                value = self.value(row["from"])
+                if not isinstance(value, Missing):
+                    lent.setdefault(row["attribute"], value)
+        return lent
 
     def value(self, subject: str) -> Any:
         """Return what a subject means here, or a `Missing`."""
@@ -187,12 +229,19 @@ class Node:
     def _fact(self, prefix: str, rest: str, subject: str) -> Any:
         if prefix == "env":
             return self.inventory.environment.get(rest, self._unset())
-        names = (subject,) if prefix in _FACT_PREFIXES else (rest, subject)
+        names = (subject,) if prefix in _FACT_PREFIXES else (rest, subject, *self._fact_names.get(rest, ()))
         for name in names:
             if name in self.inventory.facts:
                 value = self.inventory.facts[name]
+                if prefix == "fact" and isinstance(value, str):
+                    value = _WORDS.get(value.strip().lower(), value)
                 return Missing.ABSENT if value is None else value
         return Missing.UNKNOWN
+
+    @cached_property
+    def _fact_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Other names of a fact, by the name that rules use."""
+        return {n: tuple(also) for n, also in self.catalog.policy.get("fact_names", {}).items()}
 
     def _unset(self) -> Missing:
         whole = self.inventory.facts.get("environment_complete")
@@ -200,16 +249,19 @@ class Node:
 
     def _gpu(self, attribute: str) -> Any:
         if self.gpu is None:
-            capability = self.inventory.facts.get("gpu_capability")
-            if attribute == "capability" and isinstance(capability, str):
-                try:
-                    return Capability.parse(capability)
-                except ValueError:
-                    return Missing.UNKNOWN
-            return Missing.UNKNOWN
+            return self._capability if attribute == "capability" else Missing.UNKNOWN
         if not attribute:
             return self.gpu.id
         return self.gpu.name if attribute == "name" else self.gpu.attributes.get(attribute, Missing.UNKNOWN)
+
+    @cached_property
+    def _capability(self) -> Any:
+        """The compute capability of a GPU whose model is unknown, by the facts that the policy names."""
+        for subject in self.catalog.policy.get("gpu_capability", ()):
+            value = self.value(subject)
+            if isinstance(value, str) and (match := _CAPABILITY.match(value)):
+                return Capability(int(match[1]), int(match[2]))
+        return Missing.UNKNOWN
 
     def _instance(self, attribute: str) -> Any:
         if self.instance is None:
@@ -233,6 +285,10 @@ class Node:
             return Missing.ABSENT
         if attribute == "copies":
             return len({o.version for o in observations if o.version})
+        if attribute == "packages":
+            return frozenset(
+                normalised(str(o.attributes["package"])) for o in observations if o.attributes.get("package")
+            )
         seen = self.seen(name)
         if seen is None:
             return Missing.UNKNOWN
@@ -244,10 +300,11 @@ class Node:
 
     def evidence(self, subject: str) -> Evidence | None:
         """Return where a subject was seen."""
-        head = subject if ":" in subject else subject.partition(".")[0]
-        known = self.inventory.evidence.get(head)
-        if known is not None:
-            return known
+        head = head_of(subject)
+        for name in (head, *(f"fact:{n}" for n in self._fact_names.get(head.removeprefix("fact:"), ()))):
+            known = self.inventory.evidence.get(name)
+            if known is not None:
+                return known
         observations = self.observations.get(head)
         if observations:
             return _primary(observations).evidence

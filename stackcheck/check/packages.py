@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from stackcheck.catalog.evaluate import parsed_range
+from stackcheck.catalog.identify import parsed_version
 from stackcheck.check.node import Node, Seen
-from stackcheck.check.wording import evidence_for
+from stackcheck.check.wording import evidence_for, refs
 from stackcheck.model.finding import Finding, Kind, Remedy, Severity
+from stackcheck.model.inventory import Observation
 from stackcheck.model.release import Requirement
+from stackcheck.model.version import Version
 
 
 def package_findings(node: Node) -> list[Finding]:
@@ -46,17 +52,18 @@ def _is_unmet(requirement: Requirement, node: Node) -> bool:
     )
 
 
-def _fits(requirement: Requirement, observation: object, node: Node) -> bool:
-    from stackcheck.catalog.identify import parsed_version
-    from stackcheck.model.inventory import Observation
-
-    assert isinstance(observation, Observation)  # noqa: S101
+def _fits(requirement: Requirement, observation: Observation, node: Node) -> bool:
     component = node.catalog.component(requirement.component)
     version = parsed_version(component, observation.version) if component else None
-    if version is None:
+    if version is None or _is_own_build(version):
         return True
     bounds = parsed_range(requirement.range, version.scheme)
     return bounds is None or version in bounds
+
+
+def _is_own_build(version: Version) -> bool:
+    """Whether a version is a snapshot (2.8.0a0+5228986c39): who builds that chose what it goes with."""
+    return version.is_prerelease and bool(version.local)
 
 
 def _python_fits(text: str, node: Node) -> bool:
@@ -67,29 +74,60 @@ def _python_fits(text: str, node: Node) -> bool:
     return bounds is not None and python.version in bounds
 
 
-def _finding(name: str, seen: Seen, unmet: list[Requirement], node: Node) -> Finding:
+def _finding(name: str, seen: Seen, unmet: Sequence[Requirement], node: Node) -> Finding:
+    policy = node.catalog.policy.get("requirements", {})
+    graded = sorted(((_grade(name, r, node, policy), i, r) for i, r in enumerate(unmet)), key=lambda g: g[:2])
+    ordered = [r for _, _, r in graded]
+    severity = list(Severity)[graded[0][0]]
+    compiled = severity is Severity.ERROR
     told = []
-    for requirement in unmet:
+    for requirement in ordered:
         target = node.seen(requirement.component)
-        version = target.version if target else "?"
-        told.append(f"{requirement.component} {requirement.range} (found {version})")
-    compiled = bool(seen.attributes.get("torch")) and any(r.component == "torch" for r in unmet)
-    sets = {r.component: r.range for r in unmet}
-    refs = tuple(seen.component.source(k).ref for k in (seen.release.sources if seen.release else ()))
-    subjects = (name, *(r.component for r in unmet))
+        told.append(
+            f"{requirement.component} {requirement.range} (found {target.version if target else '?'})"
+        )
+    sets = {r.component: r.range for r in ordered}
+    subjects = (name, *(r.component for r in ordered))
     return Finding(
         id=f"requires-{name}",
         kind=Kind.ABI_MISMATCH if compiled else Kind.VERSION_CONFLICT,
-        severity=Severity.WARNING,
+        severity=severity,
         subjects=subjects,
         title=f"{seen.component.name} {seen.observation.version} asks for {'; '.join(told)}",
         evidence=evidence_for(subjects, node),
-        why=f"The metadata of {name} {seen.observation.version} names these versions; "
-        "an installer that was told to ignore it, or a later install, put others in their place.",
+        why=_COMPILED.format(name=name)
+        if compiled
+        else _METADATA.format(name=name, version=seen.observation.version),
         remedy=(Remedy("Install the versions it asks for", sets, run=_command(sets)),),
-        sources=refs,
+        sources=refs(seen.component.sources, seen.release.sources if seen.release else ()),
     )
 
 
-def _command(sets: dict[str, str]) -> str:
+_COMPILED = (
+    "The compiled code of {name} was made for that minor version and does not load beside another one."
+)
+_METADATA = (
+    "The metadata of {name} {version} names these versions; an installer that was told to ignore it, or a later install, "
+    "put others in their place."
+)
+
+
+def _grade(name: str, requirement: Requirement, node: Node, policy: Mapping[str, Any]) -> int:
+    """Return the rank of the severity: a broken ABI is an error, a newer library of the same major is only worth knowing."""
+    target = node.seen(requirement.component)
+    bounds = parsed_range(requirement.range, target.version.scheme) if target and target.version else None
+    if target is None or target.version is None or bounds is None or not bounds.operands:
+        return Severity.WARNING.rank
+    wanted = bounds.operands[0]
+    exact = requirement.range.strip().startswith("==")
+    same_minor = wanted.minor == target.version.minor
+    if exact and name in policy.get("compiled_against", {}).get(requirement.component, ()):
+        return (Severity.WARNING if same_minor else Severity.ERROR).rank
+    newer = target.version.public > wanted.public and target.version.major == wanted.major
+    if newer and requirement.component in policy.get("newer_minor_is_fine", ()):
+        return Severity.INFO.rank
+    return Severity.WARNING.rank
+
+
+def _command(sets: Mapping[str, str]) -> str:
     return "" if not sets else "pip install " + " ".join(f"'{c}{r}'" for c, r in sets.items())

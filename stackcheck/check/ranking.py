@@ -23,12 +23,28 @@ def folded(findings: Sequence[Finding], catalog: Catalog) -> list[Finding]:
         replace(f, consequences=tuple(sorted(children.get(f.id, ()), key=lambda c: (c.severity.rank, c.id))))
         for f in roots
     ]
-    return sorted(ranked, key=lambda f: _rank(f, order))
+    return sorted(ranked, key=lambda f: _rank(f, order, catalog))
 
 
-def _rank(finding: Finding, order: Sequence[str]) -> tuple[int, int, int, str]:
+def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int, bool, int, int, int, str]:
+    """Severity; what a line shows before what is a mere risk; what explains most; the kind; the more specific rule."""
     kind = order.index(finding.kind) if finding.kind in order else len(order)
-    return (finding.severity.rank, -len(finding.consequences), kind, finding.id)
+    rule = catalog.rule(finding.id)
+    return (
+        finding.severity.rank,
+        not _is_shown(finding),
+        -len(finding.consequences),
+        kind,
+        -(len(rule.subject_names()) if rule else 2),
+        finding.id,
+    )
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Whether a logged line stands behind a finding or behind one of its consequences."""
+    return any(e.subject.startswith("log:") for e in finding.evidence) or any(
+        map(_is_shown, finding.consequences)
+    )
 
 
 def _parents(by_id: Mapping[str, Finding], catalog: Catalog) -> dict[str, str]:

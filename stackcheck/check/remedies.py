@@ -46,7 +46,8 @@ def proved(
 def applied(inventory: Inventory, sets: Mapping[str, Any], catalog: Catalog) -> Inventory | None:
     """Return the inventory with a remedy's changes made, or None if a change cannot be made.
 
-    A component moves to the nearest release in the range; what that release pins exactly moves with it.
+    A component moves to the nearest release in the range; what that release pins exactly moves with it. Lines that were logged
+    stay: a rule that saw a failure is silenced only by a change it looks at.
     """
     components = dict(inventory.components)
     environment = dict(inventory.environment)
@@ -65,8 +66,7 @@ def applied(inventory: Inventory, sets: Mapping[str, Any], catalog: Catalog) -> 
                 facts[name] = tuple(value) if isinstance(value, list) else value
         elif not _move(components, subject, value, catalog, {s for s in sets if s != subject}):
             return None
-    kept = {n: v for n, v in facts.items() if not n.startswith("log:")}
-    return replace(inventory, components=components, environment=environment, facts=kept, texts=())
+    return replace(inventory, components=components, environment=environment, facts=facts, texts=())
 
 
 def _move(

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from stackcheck.catalog.evaluate import fires
 from stackcheck.check.node import Node
-from stackcheck.check.wording import evidence_for, filled, filled_value
+from stackcheck.check.wording import evidence_for, filled, filled_value, refs
 from stackcheck.model.finding import Finding, Remedy
 from stackcheck.model.rule import Rule, head_of
-from stackcheck.solver.encode import refs
 
 
 def rule_findings(node: Node) -> list[Finding]:

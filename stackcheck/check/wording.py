@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.check.node import Node
 from stackcheck.model.finding import FindingEvidence
 from stackcheck.model.gpucode import Capability
+from stackcheck.model.release import Source
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
 
@@ -41,6 +42,11 @@ def told(value: Any) -> str:
     if isinstance(value, tuple) and not isinstance(value, Capability):
         return ", ".join(map(str, value)) or "none"
     return str(value)
+
+
+def refs(table: Mapping[str, Source], keys: Iterable[str]) -> tuple[str, ...]:
+    """Return the URLs and purls behind source keys; a key that stands in no table is one itself."""
+    return tuple(table[k].ref if k in table else k for k in keys)
 
 
 def evidence_for(subjects: Iterable[str], node: Node) -> tuple[FindingEvidence, ...]:
