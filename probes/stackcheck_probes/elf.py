@@ -114,6 +114,12 @@ class Elf:
     def _tag_string(self, index: int) -> str:
         return self._string(self._offset(self._tags[DT_STRTAB][0]) + index)
 
+    def tables(self) -> list[tuple[int, int]]:
+        """Return offset and size of the headers: of the file, of its segments, of its sections, and of the dynamic segment."""
+        phoff = self._unpack("<Q", 32)[0]
+        kept = [(0, 64), (phoff, 56 * len(self._segments)), (self._shoff, self._shentsize * self._shnum)]
+        return kept + [(where, size) for kind, where, _a, size, _f in self._segments if kind == PT_DYNAMIC]
+
     def sections(self) -> list[Section]:
         """Return all sections; empty if the section table was stripped."""
         if not self._shoff or self._shentsize < 64:

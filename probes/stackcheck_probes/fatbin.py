@@ -90,7 +90,18 @@ def scan(data: Mapped) -> Code:
 
 
 def images(data: Mapped, start: int, size: int, relocatable: bool) -> Iterator[Image]:
-    """Yield the images of the containers in a range of bytes; what is no container is skipped over."""
+    """Yield the images of the containers in a range of bytes."""
+    for offset, _size in headers(data, start, size):
+        if data[offset : offset + 4] == MAGIC_BYTES:
+            continue
+        fields = _ENTRY.unpack_from(data, offset)
+        kind, number, flags = fields[0], fields[8], fields[11]
+        if kind in (KIND_PTX, KIND_ELF):
+            yield Image(_target(kind, number, flags), relocatable, bool(flags & FLAG_COMPRESSED))
+
+
+def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and size of every container header and entry header in a range; what is no container is skipped over."""
     end = start + size
     position = start
     left = MAX_ENTRIES
@@ -101,16 +112,16 @@ def images(data: Mapped, start: int, size: int, relocatable: bool) -> Iterator[I
             if position < 0:
                 return
             continue
+        yield position, header
         stop = position + header + length
         entry = position + header
         while entry + _ENTRY.size <= stop and left > 0:
             left -= 1
             fields = _ENTRY.unpack_from(data, entry)
-            kind, header_size, payload, number, flags = fields[0], fields[2], fields[3], fields[8], fields[11]
+            header_size, payload = fields[2], fields[3]
             if header_size < _ENTRY.size or payload > stop - entry - header_size:
                 break
-            if kind in (KIND_PTX, KIND_ELF):
-                yield Image(_target(kind, number, flags), relocatable, bool(flags & FLAG_COMPRESSED))
+            yield entry, _ENTRY.size
             entry += header_size + payload
         position = stop
         position += -(position - start) % 8

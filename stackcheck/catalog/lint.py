@@ -316,6 +316,17 @@ def image_contents(catalog: Catalog) -> Iterator[Fault]:
                 yield Fault(f"images {image.name}", f"{name} {text!r} is no version")
 
 
+def attribute_types(catalog: Catalog) -> Iterator[Fault]:
+    """Attributes are declared and have their declared type."""
+    for _, release, where in _releases(catalog):
+        for attributes in (release.attributes, *(b.attributes for b in release.builds)):
+            for name in attributes:
+                try:
+                    attributes[name]
+                except MatrixError as fault:
+                    yield Fault(where, fault.what)
+
+
 CHECKS: tuple[Check, ...] = (
     Check("REF:001", "requirements and bundles name known components", requirement_targets),
     Check("REF:002", "rules speak of known subjects", rule_subjects),
@@ -330,6 +341,7 @@ CHECKS: tuple[Check, ...] = (
     Check("RNG:002", "rule ranges parse and are not empty", rule_ranges),
     Check("CON:001", "bundles agree with requirements", bundle_contradictions),
     Check("CON:002", "no release or build twice", duplicate_releases),
+    Check("ATT:001", "attributes have their declared types", attribute_types),
     Check("SRC:001", "every fact has a source", sources_present),
     Check("SRC:002", "source keys resolve", source_keys),
     Check("DAT:001", "dates are ISO days", dates),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -60,26 +60,48 @@ ATTRIBUTE_TYPES: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def attributes(body: Mapping[str, Any] | None, types: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Return typed attribute values; a null is left out, since it says unknown.
+class Attributes(Mapping[str, Any]):
+    """Typed attribute values, parsed when first asked for: most are never looked at; a null is left out, since it says unknown."""
 
-    Raises:
-        MatrixError: an attribute is not declared or its value has another type.
-    """
-    parsed: dict[str, Any] = {}
-    for name, value in (body or NOTHING).items():
+    __slots__ = ("_parsed", "_raw", "_types", "_where")
+
+    def __init__(self, raw: Mapping[str, Any], types: Mapping[str, str], where: str) -> None:
+        """Know the raw values and their declared types."""
+        self._raw = raw
+        self._types = types
+        self._where = where
+        self._parsed: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._parsed:
+            return self._parsed[name]
+        value = self._raw[name]
         if value is None:
-            continue
-        kind = types.get(name)
+            raise KeyError(name)
+        kind = self._types.get(name)
         if kind is None:
             raise MatrixError(
-                f"attribute {name!r} is not declared", where=f"{where}/attributes", fix="declare its type"
+                f"attribute {name!r} is not declared", where=self._where, fix="declare its type"
             )
         try:
-            parsed[name] = ATTRIBUTE_TYPES[kind](value)
+            parsed = self._parsed[name] = ATTRIBUTE_TYPES[kind](value)
         except (ValueError, TypeError, KeyError) as fault:
-            raise MatrixError(f"{name} is no {kind}: {fault}", where=f"{where}/attributes/{name}") from fault
-    return parsed
+            raise MatrixError(f"{name} is no {kind}: {fault}", where=f"{self._where}/{name}") from fault
+        return parsed
+
+    def __contains__(self, name: object) -> bool:
+        return self._raw.get(str(name)) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (n for n, v in self._raw.items() if v is not None)
+
+    def __len__(self) -> int:
+        return sum(v is not None for v in self._raw.values())
+
+
+def attributes(body: Mapping[str, Any] | None, types: Mapping[str, str], where: str) -> Mapping[str, Any]:
+    """Return typed attribute values; asking for a value that breaks its type raises `MatrixError`."""
+    return Attributes(body, types, f"{where}/attributes") if body else NOTHING
 
 
 def untyped(body: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -21,6 +21,10 @@ class Kind:
 
     prepare: Callable[[Any], Any]
     compare: Callable[[Any, Any], bool | None]
+    key: Callable[[Any], Any] | None = None
+    """If given: two prepared values that are both versions are related exactly if their keys are equal."""
+    order: int = 0
+    """1 or -1: two versions are related exactly if left is at least (at most) right by their public keys."""
 
     def __call__(self, left: Any, right: Any) -> bool | None:
         """Return whether the relation holds between two raw values."""
@@ -116,10 +120,10 @@ def _covers_natively(left: Any, right: Any) -> bool | None:
 
 RELATIONS: Mapping[str, Kind] = {
     "equal": Kind(_plain, _equal),
-    "at_least": Kind(as_version, _at_least),
-    "at_most": Kind(as_version, _at_most),
-    "same_major": Kind(as_version, _same_major),
-    "same_minor": Kind(as_version, _same_minor),
+    "at_least": Kind(as_version, _at_least, order=1),
+    "at_most": Kind(as_version, _at_most, order=-1),
+    "same_major": Kind(as_version, _same_major, key=lambda v: v.major),
+    "same_minor": Kind(as_version, _same_minor, key=lambda v: v.minor),
     "overlap": Kind(_members, _overlap),
     "within": Kind(_as_is, _within),
     "covers": Kind(_as_is, _covers),

@@ -6,10 +6,13 @@ Start-up is a feature: the parser of one command is built, the modules of the ot
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from stackcheck.cli import streams
 from stackcheck.cli.registry import COMMANDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def entry() -> None:
@@ -28,8 +31,15 @@ def _dispatch(argv: list[str]) -> int:
     name = next((a for a in argv if not a.startswith("-")), None)
     command = next((c for c in COMMANDS if c.name == name), None)
     if command is None or argv[0] != name:
-        options = top_parser(COMMANDS).parse_args(argv)  # prints help or version, or exits 2
-        streams.say(f"unknown command {options.command!r}")
-        return streams.USAGE
+        parser = top_parser(COMMANDS)
+        options = parser.parse_args(argv)  # prints help or version, or exits 2
+        parser.error(f"unknown command {options.command[:40]!r}{_nearest(options.command)}")
     options = parser_for(command).parse_args(argv[1:])
     return command.load().run(options)
+
+
+def _nearest(word: str) -> str:
+    import difflib  # only when somebody mistyped
+
+    near = difflib.get_close_matches(word, [c.name for c in COMMANDS], n=1)
+    return f", did you mean {near[0]!r}?" if near else ""

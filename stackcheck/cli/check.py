@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from stackcheck.cli.parser import add_matrices
 from stackcheck.cli.verdict import add_verdict, deliver
@@ -29,6 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, check, report."""
+    from dataclasses import replace
+
     from stackcheck.catalog import open_catalog
     from stackcheck.cli.collect import read_inventory
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import NoReturn
 
 from stackcheck import __version__
 from stackcheck.cli.registry import Command
+from stackcheck.cli.streams import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 EXIT_CODES = (
     "exit codes: 0 solved, or nothing at or above --fail-on; 1 findings, or no solution; "
@@ -20,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
-        self.exit(2, f"stackcheck: {message}; see `{self.prog} --help`\n")
+        self.exit(2, f"stackcheck: {printable(message)}; see `{self.prog} --help`\n")
 
 
 def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
@@ -33,7 +37,7 @@ def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
         usage="stackcheck COMMAND ...",
     )
     parser.add_argument("--version", action="version", version=f"stackcheck {__version__}")
-    parser.add_argument("command", metavar="COMMAND", choices=[c.name for c in commands])
+    parser.add_argument("command", metavar="COMMAND")
     return parser
 
 

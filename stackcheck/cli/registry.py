@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
-from dataclasses import dataclass
-from typing import Protocol, cast
+
+TYPE_CHECKING = False  # typing and dataclasses cost more than all else that help needs
+if TYPE_CHECKING:
+    import argparse
+    from typing import Protocol
+
+    class CommandModule(Protocol):
+        """What a command's module offers."""
+
+        def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+            """Declare the command's flags."""
+            ...
+
+        def run(self, options: argparse.Namespace) -> int:
+            """Do it, and return the exit code."""
+            ...
 
 
-class CommandModule(Protocol):
-    """What a command's module offers."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's flags."""
-        ...
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Do it, and return the exit code."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Command:
     """One command: its name, the line that help shows, and the module that does it."""
 
-    name: str
-    help: str
-    module: str
+    __slots__ = ("help", "module", "name")
+
+    def __init__(self, name: str, help: str, module: str) -> None:  # noqa: A002 - argparse's word
+        self.name = name
+        self.help = help
+        self.module = module
 
     def load(self) -> CommandModule:
         """Import the module."""
-        return cast(CommandModule, importlib.import_module(f"stackcheck.cli.{self.module}"))
+        module: CommandModule = importlib.import_module(f"stackcheck.cli.{self.module}")  # type: ignore[assignment]
+        return module
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -6,7 +6,10 @@ import argparse
 
 from stackcheck.cli import streams
 from stackcheck.cli.parser import add_target
-from stackcheck.model.stack import Stack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from stackcheck.model.stack import Stack
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +59,13 @@ def _rendered(stack: Stack, options: argparse.Namespace) -> str:
         return json.dumps(stack_to_json(stack), indent=2, ensure_ascii=False)
     from stackcheck.report.stack_text import render_stack
 
-    return render_stack(stack, colour=streams.colour(), width=streams.width(), verbose=options.verbose)
+    return render_stack(
+        stack,
+        colour=streams.colour(),
+        width=streams.width(),
+        verbose=options.verbose,
+        ascii_only=not streams.unicode(),
+    )
 
 
 def _export(spec: str, stack: Stack) -> tuple[str, str]:

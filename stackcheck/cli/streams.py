@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from stackcheck.model.errors import StackcheckError
+from stackcheck.model.errors import InputError, StackcheckError
 
 OK = 0
 FINDINGS = 1
@@ -17,9 +17,9 @@ INTERRUPTED = 130
 
 def guarded(work: Callable[[], int]) -> int:
     """Run a command; every fault becomes one line on stderr and an exit code."""
+    _never_fail_to_encode()
     try:
-        code = work()
-        sys.stdout.flush()
+        code = _finished(work)
     except StackcheckError as fault:
         say(str(fault))
         return fault.exit_code
@@ -35,11 +35,36 @@ def guarded(work: Callable[[], int]) -> int:
     return code
 
 
+def _finished(work: Callable[[], int]) -> int:
+    """Return the exit code of `work` once its answer has left the process; argparse's way out counts as one."""
+    try:
+        code = work()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else OK
+    _to_stdout("")
+    return code
+
+
+def _never_fail_to_encode() -> None:
+    """Let a terminal of another encoding show escapes where it lacks a character."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _closed_pipe() -> int:
     """End quietly: whoever read us has had enough. Exit as a program killed by SIGPIPE would not: 0."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    _drop_output()
     return OK
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter's own flush at its end cannot fail."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(devnull, sys.stdout.fileno())
+    except (OSError, ValueError):
+        os.close(devnull)  # stdout is no file: nothing will be flushed at the end either
 
 
 def _own_fault(fault: Exception) -> int:
@@ -57,30 +82,65 @@ def _own_fault(fault: Exception) -> int:
 
 def say(text: str) -> None:
     """Write one line to stderr, without anything that could drive a terminal."""
-    clean = "".join(c if c.isprintable() else " " for c in text)
-    sys.stderr.write(f"stackcheck: {clean}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"stackcheck: {printable(text)}\n")
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, without anything that could drive a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def answer(text: str) -> None:
-    """Write the answer to stdout."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    """Write the answer to stdout.
+
+    Raises:
+        InputError: standard output is closed or its disk is full.
+    """
+    if sys.stdout is None:
+        raise InputError("standard output is closed", fix="use -o, or open it")
+    _to_stdout(text if text.endswith("\n") else f"{text}\n")
+
+
+def _to_stdout(text: str) -> None:
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        _drop_output()
+        raise InputError(
+            f"standard output cannot be written: {fault.strerror or fault}", fix="free space, or use -o"
+        ) from fault
 
 
 def colour() -> bool:
     """Whether stdout is a terminal that wants colour (NO_COLOR and TERM=dumb are obeyed, FORCE_COLOR too)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or _is_terminal()
+
+
+def unicode() -> bool:
+    """Whether stdout can write the signs outside ASCII."""
+    return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("_", "-").startswith("utf")
 
 
 def width() -> int:
     """Return the columns to fill: the terminal's, or 100 into a pipe."""
-    if not sys.stdout.isatty():
+    if not _is_terminal():
         return 100
     try:
         return max(60, min(160, os.get_terminal_size(sys.stdout.fileno()).columns))
     except OSError:
         return 100
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def write_file(path: str, text: str) -> None:
@@ -90,8 +150,6 @@ def write_file(path: str, text: str) -> None:
         StackcheckError: it cannot be written.
     """
     import tempfile
-
-    from stackcheck.model.errors import InputError
 
     folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
     temporary = ""

@@ -6,11 +6,14 @@ import argparse
 import time
 
 from stackcheck import __version__
-from stackcheck.catalog.catalog import Catalog
 from stackcheck.cli import streams
 from stackcheck.model.errors import UsageError
-from stackcheck.model.finding import Report, Severity
-from stackcheck.model.inventory import Inventory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from stackcheck.catalog.catalog import Catalog
+    from stackcheck.model.finding import Report
+    from stackcheck.model.inventory import Inventory
 
 FORMATS = ("text", "json", "sarif", "junit", "ctrf", "markdown", "html", "oneline", "prometheus")
 
@@ -45,6 +48,7 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
 def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace) -> int:
     """Check an inventory, print or write the report, and return the exit code."""
     from stackcheck.check import check
+    from stackcheck.model.kinds import Severity
 
     report = check(catalog, inventory, accept=accepted(options))
     text = rendered(report, options)
@@ -93,10 +97,12 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
         from stackcheck.model.finding import report_to_json
 
         return json.dumps(report_to_json(report), indent=2, ensure_ascii=False)
+    from stackcheck.model.kinds import Severity
     from stackcheck.report.interface import Options
 
     chosen = Options(
         colour=streams.colour() and not options.output,
+        ascii_only=not (options.output or streams.unicode()),
         width=streams.width(),
         verbose=options.verbose,
         fail_on=None if options.fail_on == "never" else Severity(options.fail_on),

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from stackcheck.ingest.interface import LINE_LIMIT, Line
+from stackcheck.ingest.patterns import Lazy
 
 # ECMA-48 control sequences, operating-system commands and other string sequences, then two-character escapes. None may
 # run over a line end: an unterminated one would swallow the rest of the file.
-_ESCAPES = re.compile(
+_ESCAPES = Lazy(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]?|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]{0,4}[0-~]?|\x9b[0-?]{0,64}[@-~]"
 )
 # Colours whose escape character was lost on the clipboard, or that a logger wrote out (`#033`, `^[`).
-_BARE_COLOURS = re.compile(r"(?:#033|\^\[)?\[(?:\d{1,3}(?:;\d{1,3}){0,6})?m")
+_BARE_COLOURS = Lazy(r"(?:#033|\^\[)?\[(?:\d{1,3}(?:;\d{1,3}){0,6})?m")
 # Other control characters, line separators that are not ours, and the characters that reorder or hide text.
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
-)
+_CONTROLS = Lazy("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
 _STAMP = rf"(?:\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?|\d\d[-/]\d\d {_CLOCK}|{_CLOCK})"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)"
-_PREFIX = re.compile(
+_PREFIX = Lazy(
     "|".join(
         (
             rf"{_STAMP}(?: std(?:out|err) [FP])?(?:[ ,|:-]{{1,3}}|$)",
@@ -43,8 +41,8 @@ _PREFIX = re.compile(
     )
 )
 _FIRST = frozenset("[(0123456789JFMASONDIWEFTC")
-_LEADER = re.compile(r"([A-Za-z][\w./-]{0,80}?) {0,30}\| ?")
-_QUOTE = re.compile(r"(?:> ?)+")
+_LEADER = Lazy(r"([A-Za-z][\w./-]{0,80}?) {0,30}\| ?")
+_QUOTE = Lazy(r"(?:> ?)+")
 _FENCE = ("```", "~~~")
 
 

@@ -18,17 +18,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from stackcheck.ingest.patterns import Lazy
 from stackcheck.model.inventory import Inventory
 
 LINE_LIMIT = (
     8192  # characters of a line that are looked at; longer ones are minified data, not something people paste
 )
 
-_SEPARATORS = re.compile(r"[-_.\s]+")
+_SEPARATORS = Lazy(r"[-_.\s]+")
 
 
 class Line(NamedTuple):
@@ -38,8 +39,7 @@ class Line(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A JSON value inside a text, and the numbers of its first and last line."""
 
     value: Any
@@ -114,13 +114,12 @@ def normal(name: str) -> str:
     return _SEPARATORS.sub("-", name.strip()).lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What an ingester may know about the world: names only, given by the caller."""
 
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = MappingProxyType({})
     """Normalised package or product name -> component id."""
-    gpu_names: Mapping[str, str] = field(default_factory=dict)
+    gpu_names: Mapping[str, str] = MappingProxyType({})
     """Lower-case GPU model name -> gpu id."""
 
     def component(self, name: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from stackcheck.ingest.cleaning import clean, is_fence, stripped
 from stackcheck.ingest.interface import Context, Line, SourceText
@@ -18,14 +18,14 @@ SHAPE_LIMIT = 300  # lines of one shape that are read; a rank more or less says 
 _DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
-@dataclass(slots=True)
 class _Reading:
     """What became of one file."""
 
-    inventory: Inventory = field(default_factory=Inventory)
-    scores: dict[str, float] = field(default_factory=dict)
-    claimed: set[int] = field(default_factory=set)
-    touched: set[int] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.inventory = Inventory()
+        self.scores: dict[str, float] = {}
+        self.claimed: set[int] = set()
+        self.touched: set[int] = set()
 
     def took(self, record: Format, score: float, found: Inventory) -> None:
         self.inventory = self.inventory.merged(found)

@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from stackcheck.ingest.draft import MENTION
+from stackcheck.ingest.patterns import Lazy
 from stackcheck.model.inventory import Inventory, Observation
 
-_NUMBERS = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,8})(.{0,180})\Z", re.DOTALL)
+_NUMBERS = Lazy(r"v?(\d{1,9}(?:\.\d{1,9}){0,8})(.{0,180})\Z", re.DOTALL)
 # The CUDA line of a wheel or package: two flavours of one version are two copies.
-_FLAVOUR = re.compile(r"cu(?:da)?-?\d+")
+_FLAVOUR = Lazy(r"cu(?:da)?-?\d+")
 # More numbers, a local label, a package revision or a vendor's mark; never a pre-, post- or development release.
-_MORE = re.compile(r"\.\d|\+|-(?:\d|aws)|(?!a\d|b\d|c\d|rc|dev|post|alpha|beta|pre)[a-z]")
+_MORE = Lazy(r"\.\d|\+|-(?:\d|aws)|(?!a\d|b\d|c\d|rc|dev|post|alpha|beta|pre)[a-z]")
 
 
 def reconcile(inventory: Inventory) -> Inventory:
@@ -107,8 +108,8 @@ def _unique(seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
     return tuple(kept.values())
 
 
-_TORCH = re.compile(r"torch(\d{1,2}\.\d{1,3})")
-_ABI = re.compile(r"cxx11abi(true|false)")
+_TORCH = Lazy(r"torch(\d{1,2}\.\d{1,3})")
+_ABI = Lazy(r"cxx11abi(true|false)")
 
 
 def _labelled(o: Observation) -> Observation:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Context, SourceText
@@ -23,8 +22,7 @@ class FormatModule(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A format and where its ingester lives; an `Ingester` that imports its module when a text holds one of the anchors.
 
     `whole` formats are documents (JSON, XML, TOML) that need every line; the others read line by line and may see a long,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.ingest.cleaning import is_fence
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
 # `$ cmd`, `root@host:/# cmd`, `[user@host dir]$ cmd`, `(venv) user@host:~$ cmd`, `sh-5.1# cmd`, `% cmd`, `PS C:\> cmd`
-_PROMPT = re.compile(
+_PROMPT = Lazy(
     r"\s{0,8}(?:\([\w.+ -]{1,40}\) ?)?"
     r"(?:\[?[\w.+-]{1,64}@[\w.-]{1,64}[: ][^$#%>\n]{0,120}?\]?[$#%>]|(?:ba|z|da|k)?sh-[\d.]{1,8}[$#]|PS [A-Z]:[^>]{0,100}>|[$%])"
     r"\s+(?P<command>\S.*)"
 )
-_HASH = re.compile(r"\s{0,4}#\s+(?P<command>\S.*)")
+_HASH = Lazy(r"\s{0,4}#\s+(?P<command>\S.*)")
 # A line that begins with `#` is a root prompt only if a program that people show in reports follows; else it is a comment.
 _PROGRAMS = frozenset(
     [
@@ -100,8 +100,7 @@ _PROGRAMS = frozenset(
 _BARE = frozenset(("dmesg", "env", "lsmod", "lspci", "nvidia-smi", "printenv", "sinfo"))
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Consecutive lines of one origin; `command` is what printed them, `at` the line where the command stands (0: none)."""
 
     command: str

@@ -48,7 +48,13 @@ class Range:
         self.operands = tuple(operands)
 
     def __contains__(self, version: Version) -> bool:
-        return any(all(check(version) for check in clauses) for clauses in self._alternatives)
+        for clauses in self._alternatives:
+            for check in clauses:
+                if not check(version):
+                    break
+            else:
+                return True
+        return False
 
     @property
     def is_any(self) -> bool:
@@ -121,7 +127,8 @@ def _same_final(version: Version, bound: Version) -> bool:
 
 
 def _equal(bound: Version) -> Check:
-    return lambda v: _view(v, bound) == _view(bound, bound)
+    key, public = bound.key, bound.public
+    return (lambda v: v.key == key) if bound.local else (lambda v: v.public == public)
 
 
 def _not_equal(bound: Version) -> Check:
@@ -156,11 +163,13 @@ def _greater(bound: Version) -> Check:
 
 
 def _at_most(bound: Version) -> Check:
-    return lambda v: _view(v, bound) <= _view(bound, bound)
+    key, public = bound.key, bound.public
+    return (lambda v: v.key <= key) if bound.local else (lambda v: v.public <= public)
 
 
 def _at_least(bound: Version) -> Check:
-    return lambda v: _view(v, bound) >= _view(bound, bound)
+    key, public = bound.key, bound.public
+    return (lambda v: v.key >= key) if bound.local else (lambda v: v.public >= public)
 
 
 _OPERATORS: dict[str, Callable[[Version], Check]] = {

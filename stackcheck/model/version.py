@@ -42,7 +42,7 @@ _AFTER: tuple[int, int, int] = (9, 0, 0)  # no pre-release: after all of them
 class Version:
     """A parsed version: hashable, ordered within its scheme, printed as it was written."""
 
-    __slots__ = ("key", "local", "release", "scheme", "text")
+    __slots__ = ("key", "local", "public", "release", "scheme", "text")
 
     text: str
     scheme: Scheme
@@ -51,6 +51,8 @@ class Version:
     local: str
     """The local label (`cu130` of 2.9.0+cu130), or the suffix of a dotted version; empty if none."""
     key: tuple[Any, ...]
+    public: tuple[Any, ...]
+    """The key without local label or suffix: what a range that names none compares."""
 
     def __init__(self, text: str, scheme: Scheme = "dotted") -> None:
         """Parse `text`.
@@ -70,6 +72,7 @@ class Version:
             self._parse_named(cleaned)
         else:
             self._parse_dotted(cleaned)
+        self.public = self.key[:-1]
 
     def _parse_dotted(self, cleaned: str) -> None:
         match = _DOTTED.match(cleaned)
@@ -113,11 +116,6 @@ class Version:
             float("inf") if dev is None else int(dev),
             local,
         )
-
-    @property
-    def public(self) -> tuple[Any, ...]:
-        """The key without local label or suffix: what a range that names none compares."""
-        return self.key[:-1]
 
     @property
     def major(self) -> int:

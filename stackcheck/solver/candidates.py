@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
+from stackcheck.catalog.parse import NOTHING
 from stackcheck.model.release import Build, Component, Image, Release, Requirement
 from stackcheck.model.version import Version
 
@@ -108,17 +110,19 @@ def released(component: Component, arch: str) -> list[Candidate]:
 def _candidate(
     component: Component, origin: Origin, version: Version, release: Release | None, build: Build | None
 ) -> Candidate:
-    attributes: dict[str, Any] = {}
+    layers: list[Mapping[str, Any]] = [local_attributes(component, version)]
     requires: tuple[Requirement, ...] | None = None
+    if build is not None:
+        layers.append(build.attributes)
     if release is not None:
-        attributes.update(release.attributes)
+        layers.append(release.attributes)
         requires = release.requires
     if build is not None:
-        attributes.update(build.attributes)
         requires = (
             build.requires if requires is None and build.requires else _joined(requires, build.requires)
         )
-    attributes.update(local_attributes(component, version))
+    told = [layer for layer in layers if layer]
+    attributes = ChainMap(*told) if len(told) > 1 else (told[0] if told else NOTHING)  # type: ignore[arg-type]
     return Candidate(component.id, origin, version, release, build, attributes, requires)
 
 

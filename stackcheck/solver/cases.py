@@ -7,14 +7,18 @@ evaluator of `stackcheck.catalog.evaluate` decides about each candidate, so what
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import or_
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing, Truth, passes
-from stackcheck.catalog.relations import RELATIONS
+from stackcheck.catalog.relations import RELATIONS, Kind
 from stackcheck.model.errors import InternalError
 from stackcheck.model.rule import AllOf, AnyOf, Condition, Not, Relation, Rule, Term, Test, head_of
+from stackcheck.model.version import Version
 from stackcheck.solver.candidates import Candidate
 
 Wanted = frozenset[Truth]
@@ -177,19 +181,21 @@ class Literals:
         return list(rows)
 
     def _pairs(self, relation: Relation, wanted: Wanted) -> list[tuple[int, int]]:
+        """Return pairs of masks between which the relation comes out as wanted, joined by their right side."""
         kind = RELATIONS[relation.name]
-        by_right: dict[int, int] = {}
+        lefts = self._prepared(relation.left, kind.prepare)
         rights = self._prepared(relation.right, kind.prepare)
         everything = sum(bits for _, bits in rights)
-        for left_value, left_mask in self._prepared(relation.left, kind.prepare):
-            if left_value is Missing.UNKNOWN:
-                right_mask = everything if None in wanted else 0
+        by_right: dict[int, int] = {}
+        related = _relator(kind, rights)
+        for left_value, left_mask in lefts:
+            if left_value is Missing.UNKNOWN or left_value is None:
+                true = false = 0
             else:
-                right_mask = 0
-                for right_value, bits in rights:
-                    unknown = right_value is Missing.UNKNOWN
-                    held = None if unknown else kind.compare(left_value, right_value)
-                    right_mask |= bits if held in wanted else 0
+                true, false = related(left_value)
+            right_mask = (true if True in wanted else 0) | (false if False in wanted else 0)
+            if None in wanted:
+                right_mask |= everything & ~true & ~false
             if right_mask:
                 by_right[right_mask] = by_right.get(right_mask, 0) | left_mask
         return [(left, right) for right, left in by_right.items()]
@@ -201,6 +207,51 @@ class Literals:
             ready = Missing.UNKNOWN if isinstance(value, Missing) else prepare(value)
             masks[ready] = masks.get(ready, 0) | bits
         return list(masks.items())
+
+
+def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple[int, int]]:
+    """Return a function from a left value to the masks of right values for which the relation is true, and false."""
+    versions = [(v, bits) for v, bits in rights if isinstance(v, Version)]
+    known = sum(bits for _, bits in versions)
+    only_versions = all(isinstance(v, Version) or v is None or v is Missing.UNKNOWN for v, _ in rights)
+    if kind.key is not None and only_versions:
+        key = kind.key
+        by_key: dict[Any, int] = {}
+        for value, bits in versions:
+            by_key[key(value)] = by_key.get(key(value), 0) | bits
+
+        def same(left: Any) -> tuple[int, int]:
+            true = by_key.get(key(left), 0)
+            return true, known & ~true
+
+        return same
+    if kind.order and only_versions:
+        ordered = sorted(versions, key=lambda item: item[0].public)
+        keys = [v.public for v, _ in ordered]
+        below = [0, *accumulate((bits for _, bits in ordered), or_)]
+
+        def compared(left: Any) -> tuple[int, int]:
+            if kind.order > 0:
+                true = below[bisect_right(keys, left.public)]
+            else:
+                true = known & ~below[bisect_left(keys, left.public)]
+            return true, known & ~true
+
+        return compared
+
+    def each(left: Any) -> tuple[int, int]:
+        true = false = 0
+        for value, bits in rights:
+            if value is Missing.UNKNOWN:
+                continue
+            held = kind.compare(left, value)
+            if held:
+                true |= bits
+            elif held is False:
+                false |= bits
+        return true, false
+
+    return each
 
 
 def _holds(relation: Relation, left: Any, right: Any) -> Truth:

@@ -69,6 +69,8 @@ class _Encoder:
         self.literals = Literals(universe.domains, universe.constants)  # type: ignore[arg-type]
         self.rows: list[tuple[dict[str, int], int]] = []
         self.holding: dict[str, list[int | None]] = {}
+        self.holders: dict[str, tuple[tuple[int, int], ...]] = {}
+        """By component: candidates that images hold, each with the mask of those images."""
         self.ranges: dict[tuple[str, str], int] = {}
 
     def run(self) -> Encoding:
@@ -173,6 +175,7 @@ class _Encoder:
                     stated |= 1 << bit
                 elif image is None or name in image.absent:
                     lacking |= 1 << bit
+            self.holders[name] = tuple(held.items())
             others = 0
             for bit, candidate in enumerate(domain):
                 if candidate.origin is Origin.IMAGE:
@@ -185,14 +188,15 @@ class _Encoder:
 
     def _shipped_together(self, one: str, one_mask: int, other: str, other_mask: int) -> int:
         """Return the images that hold a candidate of each mask: what a vendor ships together is not called broken."""
-        together = 0
-        theirs = self._images_holding(other)
-        for bit, mine in enumerate(self._images_holding(one)):
-            if mine is not None and one_mask >> mine & 1:
-                held = theirs[bit]
-                if held is not None and other_mask >> held & 1:
-                    together |= 1 << bit
-        return together
+        return self._images_with(one, one_mask) & self._images_with(other, other_mask)
+
+    def _images_with(self, name: str, mask: int) -> int:
+        """Return the images that hold a candidate of a mask."""
+        images = 0
+        for bit, holders in self.holders.get(name, ()):
+            if mask >> bit & 1:
+                images |= holders
+        return images
 
     def _images_holding(self, name: str) -> list[int | None]:
         """Return for each image candidate the bit of what it holds of a component."""

@@ -23,11 +23,15 @@ SECRET_WORDS = (
     "ACCESS_KEY",
     "AUTH",
 )
+SLURM_PERSONAL = ("NODELIST", "USER", "ACCOUNT", "NAME", "SUBMIT", "HOST", "ADDR", "_ID", "DIR", "UID", "GID", "PARTITION",
+                  "RESERVATION", "COMMENT", "CLUSTER", "_PORT", "KEY", "QOS")  # fmt: skip
 NCCL_FILES = ("/etc/nccl.conf",)
 
 
 def wanted(name: str) -> bool:
-    """Tell whether a variable says anything about the stack (and is no secret)."""
+    """Tell whether a variable says anything about the stack (and is no secret, and names nobody)."""
+    if name.startswith("SLURM_") and any(word in name for word in SLURM_PERSONAL):
+        return False
     return (name in NAMES or name.startswith(PREFIXES)) and not any(
         word in name.upper() for word in SECRET_WORDS
     )

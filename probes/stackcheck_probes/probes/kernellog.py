@@ -13,6 +13,9 @@ _SXID = re.compile(r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d
 _LIMITED = re.compile(r"(\S+): [\d.]+ Gb/s available PCIe bandwidth, limited by (.*)")
 _OOM = re.compile(r"Out of memory: Killed process|oom-kill:")
 _FELL = re.compile(r"GPU has fallen off the bus")
+RELEVANT = re.compile(
+    r"NVRM|nvidia|SXid|PCIe bandwidth|Out of memory: Killed|oom-kill|[Ee]lastic Fabric Adapter|\befa\b|mlx5|EFA NV"
+)
 SHOWN = 5
 
 

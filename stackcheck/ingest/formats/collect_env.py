@@ -10,15 +10,14 @@ from stackcheck.ingest.formats.distribution import distribution
 from stackcheck.ingest.formats.gpu_lines import listed
 from stackcheck.ingest.formats.pins import parse_pin
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 from stackcheck.model.version import cudnn_from_code
 
-_FIELD = re.compile(r"\s{0,4}(?P<key>[A-Za-z][\w+/(). ,-]{1,80}?) {0,60}: {0,4}(?P<value>.*)\Z")
-_CAPABILITIES = re.compile(r"GPU [\d, ]{1,300} Compute Capability: (\d{1,2}\.\d)")
-_PACKAGE = re.compile(r"\[(?P<tool>pip3?|conda|uv)\] +(?P<rest>\S.*)\Z")
-_VERSION = re.compile(r"v?(\d{1,9}(?:\.\w{1,40}){0,8}(?:\+[\w.]{1,80})?)")
-_LIBRARY = re.compile(
-    r"(?P<path>/?\S{0,200}?lib(?P<name>\w{1,60})\.so\.(?P<version>\d{1,4}(?:\.\d{1,6}){1,3}))\Z"
-)
+_FIELD = Lazy(r"\s{0,4}(?P<key>[A-Za-z][\w+/(). ,-]{1,80}?) {0,60}: {0,4}(?P<value>.*)\Z")
+_CAPABILITIES = Lazy(r"GPU [\d, ]{1,300} Compute Capability: (\d{1,2}\.\d)")
+_PACKAGE = Lazy(r"\[(?P<tool>pip3?|conda|uv)\] +(?P<rest>\S.*)\Z")
+_VERSION = Lazy(r"v?(\d{1,9}(?:\.\w{1,40}){0,8}(?:\+[\w.]{1,80})?)")
+_LIBRARY = Lazy(r"(?P<path>/?\S{0,200}?lib(?P<name>\w{1,60})\.so\.(?P<version>\d{1,4}(?:\.\d{1,6}){1,3}))\Z")
 _EMPTY = frozenset(
     (
         "",

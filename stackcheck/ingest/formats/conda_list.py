@@ -6,16 +6,17 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.collect_env import conda_package
+from stackcheck.ingest.patterns import Lazy
 
-_ROW = re.compile(
+_ROW = Lazy(
     r"\s{0,4}(?P<name>_?[A-Za-z][\w.-]{0,80})\s{1,80}(?P<version>\d[\w.!+]{0,60})\s{1,60}(?P<build>[\w.]{1,80}|<pip>)"
     r"(?:\s{1,40}(?P<channel>[\w./:-]{1,120}))?\s{0,20}\Z"
 )
-_SHORT = re.compile(
+_SHORT = Lazy(
     r"\s{0,4}(?P<name>_?[A-Za-z][\w.-]{0,80})\s{1,80}(?P<version>\d[\w.!+]{0,60})\s{1,60}(?P<channel>conda-forge|nvidia|pytorch|defaults|pkgs/main|anaconda)\s{0,20}\Z"
 )
-_EXPORT = re.compile(r"(?P<name>_?[a-z][\w.-]{0,80})=(?P<version>\d[\w.!+]{0,60})=(?P<build>[\w.]{1,80})\Z")
-_BUILD = re.compile(
+_EXPORT = Lazy(r"(?P<name>_?[a-z][\w.-]{0,80})=(?P<version>\d[\w.!+]{0,60})=(?P<build>[\w.]{1,80})\Z")
+_BUILD = Lazy(
     r"(?:py|cuda|h[0-9a-f]{6,}|cpu|gpu|mkl|openblas|pyh|nompi|mpi)[\w.]*_\w+|\w*py\d{2,3}\w*|h[0-9a-f]{6,}\w*|\d{1,3}"
 )
 

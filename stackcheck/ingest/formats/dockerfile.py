@@ -11,24 +11,25 @@ from stackcheck.ingest.formats.efa_packages import upstream
 from stackcheck.ingest.formats.env import is_private, version_variable
 from stackcheck.ingest.formats.pins import parse_pin, parse_wheel
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_WORD = re.compile(
+_WORD = Lazy(
     r"\s{0,8}(?P<word>FROM|ARG|ENV|RUN|LABEL|COPY|ADD|WORKDIR|CMD|ENTRYPOINT|USER|EXPOSE|SHELL|VOLUME|STOPSIGNAL|HEALTHCHECK|ONBUILD)\s+(?P<rest>\S.*)\Z",
     re.DOTALL,
 )
-_FROM = re.compile(
+_FROM = Lazy(
     r"(?:--platform=\S{1,80}\s+)?(?P<image>\S{1,300})(?:\s+[Aa][Ss]\s+(?P<stage>[\w.-]{1,80}))?\s*\Z"
 )
-_VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w{1,80})(?::?-(?P<default>[^}]{0,200}))?\}|(?P<plain>\w{1,80}))")
-_PAIR = re.compile(
+_VARIABLE = Lazy(r"\$(?:\{(?P<braced>\w{1,80})(?::?-(?P<default>[^}]{0,200}))?\}|(?P<plain>\w{1,80}))")
+_PAIR = Lazy(
     r"(?P<name>[A-Za-z_]\w{0,79})=(?:\"(?P<double>[^\"]{0,4000})\"|'(?P<single>[^']{0,4000})'|(?P<bare>\S{0,4000}))"
 )
-_PIP = re.compile(r"(?:pip3?|uv pip|uv tool|python3? -m pip|\$\{?PIP\}?)\s+install\s+(?P<rest>.+)\Z")
-_APT = re.compile(r"(?:apt-get|apt|dnf|yum|microdnf|tdnf)\s+(?:-\S{1,40}\s+){0,6}install\s+(?P<rest>.+)\Z")
-_APT_PIN = re.compile(r"([a-z0-9][a-z0-9.+-]{1,80})=(\S{1,80})\Z")
-_INDEX = re.compile(r"/whl/(?:nightly/|test/)?(cu\d{2,3})\b")
-_EFA = re.compile(r"aws-efa-installer-v?(\d{1,3}\.\d{1,3}\.\d{1,3})\.tar")
-_SEPARATOR = re.compile(r"&&|;|\|\|")
+_PIP = Lazy(r"(?:pip3?|uv pip|uv tool|python3? -m pip|\$\{?PIP\}?)\s+install\s+(?P<rest>.+)\Z")
+_APT = Lazy(r"(?:apt-get|apt|dnf|yum|microdnf|tdnf)\s+(?:-\S{1,40}\s+){0,6}install\s+(?P<rest>.+)\Z")
+_APT_PIN = Lazy(r"([a-z0-9][a-z0-9.+-]{1,80})=(\S{1,80})\Z")
+_INDEX = Lazy(r"/whl/(?:nightly/|test/)?(cu\d{2,3})\b")
+_EFA = Lazy(r"aws-efa-installer-v?(\d{1,3}\.\d{1,3}\.\d{1,3})\.tar")
+_SEPARATOR = Lazy(r"&&|;|\|\|")
 _LIMIT = 64
 
 

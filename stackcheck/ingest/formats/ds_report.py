@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_DOTTED = re.compile(r"\s{0,4}(?P<key>[A-Za-z_][\w .]{0,60}?) \.{2,60} (?P<value>.+)\Z")
-_VERSION = re.compile(r"v?(\d{1,5}(?:\.\w{1,40}){1,6}(?:\+[\w.]{1,60})?)")
-_MISMATCH = re.compile(
+_DOTTED = Lazy(r"\s{0,4}(?P<key>[A-Za-z_][\w .]{0,60}?) \.{2,60} (?P<value>.+)\Z")
+_VERSION = Lazy(r"v?(\d{1,5}(?:\.\w{1,40}){1,6}(?:\+[\w.]{1,60})?)")
+_MISMATCH = Lazy(
     r"Installed CUDA version (\d{1,2}\.\d{1,2}) does not match the version torch was compiled with (\d{1,2}\.\d{1,2})"
 )
-_OPERATOR = re.compile(r"\[(?:NO|YES|OKAY)\]")
+_OPERATOR = Lazy(r"\[(?:NO|YES|OKAY)\]")
 
 
 def _component(component: str) -> Callable[[Draft, str, Line], None]:

@@ -5,14 +5,13 @@ Package names come in the style of deb (`libfabric1-aws_2.4.0amzn1.0_amd64`) or 
 
 from __future__ import annotations
 
-import re
-
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_INSTALLER = re.compile(r"EFA installer version:? *v?(\d{1,5}(?:\.\d{1,5}){1,3})")
-_DEB = re.compile(r"([a-z][\w.+-]{1,80}?)_(\d[\w.+~:-]{0,80})_(?:amd64|arm64|all|x86_64|aarch64)\Z")
-_RPM = re.compile(
+_INSTALLER = Lazy(r"EFA installer version:? *v?(\d{1,5}(?:\.\d{1,5}){1,3})")
+_DEB = Lazy(r"([a-z][\w.+-]{1,80}?)_(\d[\w.+~:-]{0,80})_(?:amd64|arm64|all|x86_64|aarch64)\Z")
+_RPM = Lazy(
     r"([a-z][\w.+]{0,60}(?:-[A-Za-z][\w.+]{0,40}){0,8})-(\d[\w.+~]{0,60})-([\w.+~]{1,60})\.(?:x86_64|aarch64|noarch)\Z"
 )
 

@@ -10,14 +10,15 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = Lazy(
     r"\s{0,16}(?:#?\s?)(?P<lead>export |declare -x |typeset -x |set -gx |setenv |ENV |ARG |-e |--env |-x |Environment=|[A-Za-z][\w-]{0,30}:? )?"
     r"['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?(?P<sign>=|\s)(?P<value>.*)\Z",
     re.DOTALL,
 )
 _SPACED = ("setenv ", "ENV ", "set -gx ")
-_SECRET = re.compile(
+_SECRET = Lazy(
     r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|_AUTH|COOKIE|SESSION|SIGNATURE|WEBHOOK"
 )
 _PERSONAL = frozenset((
@@ -114,8 +115,8 @@ def is_private(name: str) -> bool:
     return name in _PERSONAL or name.startswith(_PERSONAL_PREFIX) or _SECRET.search(name) is not None
 
 
-_VERSION_NAME = re.compile(r"(?:NV_)?(?P<name>[A-Z][A-Z0-9_]{0,60}?)_(?:PACKAGE_|BUILD_)?VERSION\Z")
-_VERSION_VALUE = re.compile(r"v?(\d{1,8}(?:\.\d[\w+]{0,30}){1,8}(?:[+.-][\w.+-]{1,60})?)\Z")
+_VERSION_NAME = Lazy(r"(?:NV_)?(?P<name>[A-Z][A-Z0-9_]{0,60}?)_(?:PACKAGE_|BUILD_)?VERSION\Z")
+_VERSION_VALUE = Lazy(r"v?(\d{1,8}(?:\.\d[\w+]{0,30}){1,8}(?:[+.-][\w.+-]{1,60})?)\Z")
 _DRIVER_OF_IMAGE = (
     "CUDA_DRIVER_VERSION"  # NGC images: the driver whose user-space part is their cuda-compat package
 )

@@ -6,13 +6,14 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_PROVIDER = re.compile(r"\s{0,8}provider: (?P<name>[\w;^-]{1,80})")
-_DOMAIN = re.compile(r"\s{1,12}domain: (?P<name>[\w.:-]{1,80})")
-_VERSION = re.compile(
+_PROVIDER = Lazy(r"\s{0,8}provider: (?P<name>[\w;^-]{1,80})")
+_DOMAIN = Lazy(r"\s{1,12}domain: (?P<name>[\w.:-]{1,80})")
+_VERSION = Lazy(
     r"(?P<what>fi_info|libfabric|libfabric api|\S{0,120}/fi_info): {0,4}(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,40})"
 )
-_ERROR = re.compile(r"fi_getinfo: ?(-?\d{1,5})")
+_ERROR = Lazy(r"fi_getinfo: ?(-?\d{1,5})")
 
 
 def sniff(text: str) -> float:

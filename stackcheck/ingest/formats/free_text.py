@@ -11,24 +11,25 @@ import re
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_lines import capability, listed, named
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_PAIR = re.compile(
+_PAIR = Lazy(
     r"(?<![\w./:@-])(?P<name>[A-Za-z][A-Za-z_]{1,40}(?:[-_][A-Za-z0-9]{1,20}){0,4}|[A-Za-z]\w{1,30})(?P<between>(?:[ _](?:version|release|ver))?(?: {0,40}[:=]{1,2} {0,8}| {1,8})['\"]?v?)"
     r"(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,40}){0,5}(?:\+[\w.]{1,60})?)(?=[\s,;|)\]'\"]|\.?\Z|\.\s|/py)"
 )
-_INSTANCE = re.compile(
+_INSTANCE = Lazy(
     r"(?<![\w./-])(?P<type>[a-z]{1,3}\d[a-z0-9]{0,4}(?:-[a-z0-9]{2,8}){0,2}\.(?:\d{1,3}xlarge|metal(?:-\d{1,3}xl)?))(?![\w.-])"
 )
-_IMAGE = re.compile(
+_IMAGE = Lazy(
     r"\b(?:[Ii]mage|[Cc]ontainer|docker run.{0,200}?)[:= ]{1,3}['\"]?(?P<image>(?:[\w.-]{1,80}(?::\d{1,5})?/){1,6}[\w.-]{1,100}:[\w.-]{1,120})"
 )
-_NOT_A_FACT = re.compile(
+_NOT_A_FACT = Lazy(
     r"\b(?:requires?|required|needs?|needed|supports?|supported|expected|expects|minimum|at least|or (?:newer|later|higher|above)|recommend\w*|"
     r"upgrad\w+|downgrad\w+|install|please|should|must|instead of|than|until|before|since|compiled (?:with|for|against)|built (?:with|for|against)|"
     r"does not match|fixed in|works (?:with|on|in)|worked|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
     re.IGNORECASE,
 )
-_ARCH = re.compile(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
+_ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
 _NOT_NAMES = frozenset(
     ("version", "release", "using", "with", "and", "or", "on", "in", "at", "to", "is", "for", "from", "of")
 )
@@ -78,6 +79,6 @@ def _versions(draft: Draft, text: str, line: Line) -> None:
 def _gpu(draft: Draft, text: str, line: Line) -> None:
     gpus = listed(text) or named(text, draft.context)
     if gpus:
-        draft.gpu(gpus.model, line, gpus.count)
+        draft.gpu(gpus.model, line, gpus.number)
         if gpus.capability or (cap := capability(text)):
             draft.first_fact("compute_capability", gpus.capability or cap, line)

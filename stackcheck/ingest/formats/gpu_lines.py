@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.ingest.interface import Context
+from stackcheck.ingest.patterns import Lazy
 
-_LISTED = re.compile(
+_LISTED = Lazy(
     r"(?:.{0,60}?[ :|])?GPU (?P<index>\d{1,3}(?: ?(?:,|-|\.\.) ?\d{1,3}){0,80}) ?: {0,4}(?P<model>[A-Za-z].{1,160})\Z"
 )
-_TAIL = re.compile(r" ?\((?:UUID|capability|compute).*| ?[|;] .*|, .*", re.IGNORECASE)
-_CAPABILITY = re.compile(
+_TAIL = Lazy(r" ?\((?:UUID|capability|compute).*| ?[|;] .*|, .*", re.IGNORECASE)
+_CAPABILITY = Lazy(
     r"(?:capability:? |compute[_ ]cap(?:ability)?:? |\bcc )\(?(\d{1,2})[., ]{1,2}(\d)\b", re.IGNORECASE
 )
-_SM = re.compile(r"\b(?:sm|compute)_?(\d{2,3})([af]?)\b", re.IGNORECASE)
-_NVIDIA = re.compile(
+_SM = Lazy(r"\b(?:sm|compute)_?(\d{2,3})([af]?)\b", re.IGNORECASE)
+_NVIDIA = Lazy(
     r"\bNVIDIA (?P<model>(?!UNIX|Corporation|driver|Driver|GPU|SMI|NVLink|Nvlink|Container|Fabric|CUDA|NCCL)[A-Z][\w-]{1,20}(?: [\w().-]{1,20}){0,6})"
 )
-_TIMES_BEFORE = re.compile(r"\b(\d{1,4}) ?[xX*] ?(?:NVIDIA )?([A-Za-z][\w-]{1,14}(?: [\w-]{1,12}){0,5})")
-_TIMES_AFTER = re.compile(r" ?[xX*] ?(\d{1,4})\b")
-_WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
+_TIMES_BEFORE = Lazy(r"\b(\d{1,4}) ?[xX*] ?(?:NVIDIA )?([A-Za-z][\w-]{1,14}(?: [\w-]{1,12}){0,5})")
+_TIMES_AFTER = Lazy(r" ?[xX*] ?(\d{1,4})\b")
+_WORD = Lazy(r"[A-Za-z0-9][\w.-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Gpus:
+class Gpus(NamedTuple):
     """What a line says of GPUs; parts it does not say are empty."""
 
     model: str = ""
     indices: frozenset[int] = frozenset()
-    count: int | None = None
+    number: int | None = None
     capability: str = ""
 
 
@@ -77,7 +77,7 @@ def named(text: str, context: Context) -> Gpus | None:
     for match in _TIMES_BEFORE.finditer(text):
         model = longest_known(match[2], context)
         if model:
-            return Gpus(model, count=int(match[1]))
+            return Gpus(model, number=int(match[1]))
     at = text.find("NVIDIA ")
     label = re.search(r"\bGPU(?: type| model| name)?s?[:=]? ", text)
     start = at if at >= 0 else label.end() if label else -1
@@ -91,7 +91,7 @@ def named(text: str, context: Context) -> Gpus | None:
             return None
         model = _brand_only(brand[0])
     after = _TIMES_AFTER.match(tail[len(model) :])
-    return Gpus(model, count=int(after[1]) if after else None, capability=capability(tail))
+    return Gpus(model, number=int(after[1]) if after else None, capability=capability(tail))
 
 
 def _brand_only(text: str) -> str:

@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
 Setter = Callable[[Draft, str, Line], None]
 
 _YES = frozenset(("enabled", "yes", "on", "active", "true", "1"))
 _NO = frozenset(("disabled", "no", "off", "not active", "inactive", "false", "0"))
-_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?")
+_NUMBER = Lazy(r"-?\d{1,12}(?:\.\d{1,6})?")
 _NOTHING = frozenset(
     (
         "",

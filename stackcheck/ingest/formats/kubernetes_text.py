@@ -8,21 +8,22 @@ from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import set_variable
 from stackcheck.ingest.formats.node_labels import LABELS, driver_from_parts, label
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_LABEL = re.compile(
+_LABEL = Lazy(
     r"\s{0,40}(?:Labels:\s{1,20})?(?P<name>(?:nvidia\.com|feature\.node\.kubernetes\.io|(?:node|beta)?\.?kubernetes\.io)/[\w.-]{1,80})(?:=|: )['\"]?(?P<value>[\w.+-]{1,120})['\"]?,?\s*\Z"
 )
-_NAME = re.compile(r"\s{0,60}-?\s{0,4}name: ['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?\s*\Z")
-_VALUE = re.compile(r"\s{1,60}value: (?P<value>.{0,4000})\Z")
-_INLINE = re.compile(
+_NAME = Lazy(r"\s{0,60}-?\s{0,4}name: ['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?\s*\Z")
+_VALUE = Lazy(r"\s{1,60}value: (?P<value>.{0,4000})\Z")
+_INLINE = Lazy(
     r"\s{0,60}-\s?\{\s?name: ['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?, value: ['\"]?(?P<value>[^'\"}]{0,2000})['\"]?\s?\}"
 )
-_DESCRIBED = re.compile(r"\s{2,20}(?P<name>[A-Z][A-Z0-9_]{2,79}):\s{1,12}(?P<value>\S.{0,2000})\Z")
-_IMAGE = re.compile(r"\s{0,60}-?\s{0,4}[Ii]mage: {1,20}['\"]?(?P<image>[\w][\w.:/@-]{2,250})['\"]?\s*\Z")
-_AMOUNT = re.compile(
+_DESCRIBED = Lazy(r"\s{2,20}(?P<name>[A-Z][A-Z0-9_]{2,79}):\s{1,12}(?P<value>\S.{0,2000})\Z")
+_IMAGE = Lazy(r"\s{0,60}-?\s{0,4}[Ii]mage: {1,20}['\"]?(?P<image>[\w][\w.:/@-]{2,250})['\"]?\s*\Z")
+_AMOUNT = Lazy(
     r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=]| ) ?['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
 )
-_KUBELET = re.compile(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
+_KUBELET = Lazy(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
 _MIB = {
     "": 1 / (1 << 20),
     "k": 1000 / (1 << 20),

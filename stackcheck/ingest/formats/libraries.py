@@ -10,13 +10,12 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_FILE = re.compile(
+_FILE = Lazy(
     r"(?P<path>(?:/|\.{1,3}/)?(?:[\w.+@-]{1,120}/){0,30})(?P<stem>lib[\w+-]{1,60}?)\.so(?:\.(?P<version>\d{1,9}(?:\.\d{1,9}){0,4}))?(?![\w.])"
 )
-_RESOLVED = re.compile(
-    r"(?P<stem>lib[\w+-]{1,60}?)\.so[\w.]{0,20}(?: \([^)]{1,60}\))? => (?P<path>/\S{1,250})"
-)
+_RESOLVED = Lazy(r"(?P<stem>lib[\w+-]{1,60}?)\.so[\w.]{0,20}(?: \([^)]{1,60}\))? => (?P<path>/\S{1,250})")
 _BY_RELEASE = (
     "libcud",
     "libcublas",
@@ -40,8 +39,8 @@ _BY_INTERFACE = (
 _DRIVER = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler", "libnvidia-nvvm")
 # Libraries of the CUDA toolkit that carry its major.minor; a file named by soname alone has it from its directory.
 _TOOLKIT = ("libcudart", "libnvJitLink", "libnvrtc", "libcublas")
-_TOOLKIT_DIRECTORY = re.compile(r"/cuda-(\d{1,2}\.\d{1,2})/")
-_DRIVER_VERSION = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?\Z")
+_TOOLKIT_DIRECTORY = Lazy(r"/cuda-(\d{1,2}\.\d{1,2})/")
+_DRIVER_VERSION = Lazy(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?\Z")
 
 
 def sniff(text: str) -> float:

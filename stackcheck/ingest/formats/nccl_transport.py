@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_VIA = re.compile(
+_VIA = Lazy(
     r"\[(?:send|receive|recv)\] via (\S{1,80})|-> \d{1,6}\[[^\]]{1,20}\](?: \[\w{1,8}\])? via (\S{1,80})"
 )
-_DEVICE = re.compile(r"/\d{1,4}(?:\(\d{1,6}\))?(?=/|\Z)")
+_DEVICE = Lazy(r"/\d{1,4}(?:\(\d{1,6}\))?(?=/|\Z)")
 
 
 def channel(draft: Draft, body: str, line: Line) -> bool:

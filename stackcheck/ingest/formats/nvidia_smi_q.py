@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_properties import put
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
 _MARKS = ("NVSMI LOG", "Attached GPUs", "Product Name   ", "Remapped Rows", "Clocks Event Reasons", "Clocks Throttle Reasons", "Persistence Mode   ",
           "Power Readings", "ECC Errors", "Max Clocks", "ECC Mode", "MIG Mode", "PCIe Generation", "Recovery Action", "Fabric\n")  # fmt: skip
-_FIELD = re.compile(r"(?P<indent> {0,60})(?P<key>[A-Za-z][\w /().-]{0,60}?) {0,60}(?::(?P<value>.*))?\Z")
-_GPU = re.compile(r"\s{0,8}GPU [0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
+_FIELD = Lazy(r"(?P<indent> {0,60})(?P<key>[A-Za-z][\w /().-]{0,60}?) {0,60}(?::(?P<value>.*))?\Z")
+_GPU = Lazy(r"\s{0,8}GPU [0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:")
 
 # (section, key) -> property; an empty section stands for any.
 _KEYS: dict[tuple[str, str], str] = {

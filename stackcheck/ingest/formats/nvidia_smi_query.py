@@ -7,10 +7,11 @@ import re
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_properties import put
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_QUERY = re.compile(r"--query-gpu=([\w.,]{1,2000})")
-_UNIT = re.compile(r" \[\w{1,8}\]$")
-_COUNTED = re.compile(r"\s{0,12}(\d{1,4}) (?=\S)")
+_QUERY = Lazy(r"--query-gpu=([\w.,]{1,2000})")
+_UNIT = Lazy(r" \[\w{1,8}\]$")
+_COUNTED = Lazy(r"\s{0,12}(\d{1,4}) (?=\S)")
 _FIELDS: dict[str, str] = {
     "name": "name", "gpu_name": "name", "driver_version": "driver_version", "count": "count", "compute_cap": "compute_cap",
     "persistence_mode": "persistence", "mig.mode.current": "mig", "mig.mode.pending": "mig_pending", "ecc.mode.current": "ecc",

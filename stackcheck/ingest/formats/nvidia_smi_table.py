@@ -5,26 +5,23 @@
 
 from __future__ import annotations
 
-import re
-
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_lines import listed
 from stackcheck.ingest.interface import Line, SourceText
+from stackcheck.ingest.patterns import Lazy
 
-_DRIVER = re.compile(r"\bDriver Version {0,40}: {0,4}(\d{3,4}(?:\.\d{1,4}){1,3})")
-_CUDA = re.compile(r"\bCUDA(?: UMD)? Version {0,40}: {0,4}(\d{1,2}\.\d{1,2})")
-_SMI = re.compile(r"\bNVIDIA-SMI (\d{3,4}(?:\.\d{1,4}){1,3})")
-_ROW = re.compile(
+_DRIVER = Lazy(r"\bDriver Version {0,40}: {0,4}(\d{3,4}(?:\.\d{1,4}){1,3})")
+_CUDA = Lazy(r"\bCUDA(?: UMD)? Version {0,40}: {0,4}(\d{1,2}\.\d{1,2})")
+_SMI = Lazy(r"\bNVIDIA-SMI (\d{3,4}(?:\.\d{1,4}){1,3})")
+_ROW = Lazy(
     r"\| {1,6}(?P<index>\d{1,3}) {1,4}(?P<model>[A-Za-z].{1,48}?) {1,30}(?P<persistence>On|Off|N/A) {0,4}\|"
 )
-_MEMORY = re.compile(r"(\d{1,8})MiB ?/ ?(\d{1,8})MiB")
-_POWER = re.compile(r"(?:(\d{1,5})W|N/A) ?/ ?(\d{1,5})W")
-_MIG = re.compile(r"\| {1,40}(Enabled|Disabled)\*? ?\|\s*\Z")
-_ECC = re.compile(r"\| {1,40}(\d{1,9}|Off|N/A) ?\|\s*\Z")
-_PLAIN = re.compile(
-    r"GPU [\d .,-]{1,40}: [\w /().-]{1,80}(?:UUID: |\Z)"
-)  # nothing behind the model but its UUID
-_NVML = re.compile(r"NVML library version: (\d{3,4}(?:\.\d{1,4}){1,3})")
+_MEMORY = Lazy(r"(\d{1,8})MiB ?/ ?(\d{1,8})MiB")
+_POWER = Lazy(r"(?:(\d{1,5})W|N/A) ?/ ?(\d{1,5})W")
+_MIG = Lazy(r"\| {1,40}(Enabled|Disabled)\*? ?\|\s*\Z")
+_ECC = Lazy(r"\| {1,40}(\d{1,9}|Off|N/A) ?\|\s*\Z")
+_PLAIN = Lazy(r"GPU [\d .,-]{1,40}: [\w /().-]{1,80}(?:UUID: |\Z)")  # nothing behind the model but its UUID
+_NVML = Lazy(r"NVML library version: (\d{3,4}(?:\.\d{1,4}){1,3})")
 
 
 def sniff(text: str) -> float:
@@ -49,7 +46,7 @@ def read(draft: Draft) -> None:
             border = border or text.lstrip().startswith("+-")
             _table(draft, line, rows)
         elif "GPU " in text and _PLAIN.search(text) and (gpus := listed(text)):
-            draft.gpu(gpus.model, line, gpus.count)
+            draft.gpu(gpus.model, line, gpus.number)
             named.update((i, line) for i in gpus.indices)
             if gpus.capability:
                 draft.first_fact("compute_capability", gpus.capability, line)

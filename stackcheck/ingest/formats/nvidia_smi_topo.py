@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.patterns import Lazy
 
-_ROW = re.compile(
+_ROW = Lazy(
     r"\s{0,8}(?P<name>GPU\d{1,3}|NIC\d{1,3}|mlx\w{1,20}|rdmap\w{1,20}|efa\w{0,20})\s{1,20}(?P<cells>(?:(?:X|SYS|NODE|PHB|PXB|PIX|NV\d{1,2}|SOC)\s{1,20}){1,160})"
 )
-_HEADER = re.compile(r"\s{1,20}GPU0\s")
-_LEGEND = re.compile(r"\s{0,8}(?:Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#)\s{1,8}= |NIC Legend:|NIC\d{1,3}: )")
+_HEADER = Lazy(r"\s{1,20}GPU0\s")
+_LEGEND = Lazy(r"\s{0,8}(?:Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#)\s{1,8}= |NIC Legend:|NIC\d{1,3}: )")
 
 
 def sniff(text: str) -> float:

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from urllib.parse import unquote
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from stackcheck.ingest.patterns import Lazy
 
 NAME = r"[A-Za-z0-9](?:[\w.-]{0,80}[A-Za-z0-9])?"
 VERSION = r"\d[\w.!+-]{0,100}"
-_LINE = re.compile(
+_LINE = Lazy(
     rf"(?P<name>{NAME})(?P<extras> {{0,4}}\[[\w,. -]{{0,120}}\])? {{0,60}}(?P<spec>(?:===?|[<>!~]=?|@)[^#]{{0,600}})?(?:#.*)?\Z"
 )
-_PIN = re.compile(rf"===? {{0,4}}v?({VERSION})\Z")
-_WHEEL = re.compile(
+_PIN = Lazy(rf"===? {{0,4}}v?({VERSION})\Z")
+_WHEEL = Lazy(
     r"(?P<name>[A-Za-z0-9][\w.]{0,80})-(?P<version>\d[\w.!+]{0,100})(?:-\d[\w.]{0,20})?"
     r"-(?P<python>[a-z]{2}\d[\w.]{0,40})-(?P<abi>\w{1,40})-(?P<platform>[\w.]{1,120})\.whl"
 )
-_GLIBC = re.compile(r"manylinux_(\d{1,2})_(\d{1,3})_")
+_GLIBC = Lazy(r"manylinux_(\d{1,2})_(\d{1,3})_")
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(NamedTuple):
     """One requirement: an exact version, or a range in `wanted`, or neither."""
 
     name: str
     version: str = ""
     wanted: str = ""
-    attributes: dict[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, object] = MappingProxyType({})
 
 
 def parse_pin(text: str) -> Pin | None:
@@ -59,7 +60,7 @@ def parse_wheel(text: str) -> Pin | None:
     """Return what the first wheel file name in `text` says: name, version, and its tags as attributes."""
     if ".whl" not in text:
         return None
-    match = _WHEEL.search(unquote(text[:2000]))
+    match = _WHEEL.search(text[:2000].replace("%2B", "+").replace("%2b", "+"))
     if match is None:
         return None
     attributes: dict[str, object] = {"wheel_python": f"{match['python']}-{match['abi']}"}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.pins import parse_pin
+from stackcheck.ingest.patterns import Lazy
 
-_PINNED = re.compile(r"(?m)^\s{0,8}[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])?(?:==\d| @ \S)")
+_PINNED = Lazy(r"(?m)^\s{0,8}[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])?(?:==\d| @ \S)")
 _SKIPPED = ("-e ", "--", "-i ", "-f ", "# Editable")
 
 

@@ -6,14 +6,15 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_HEADER = re.compile(r"\s{0,4}Package\s{1,80}Version(?:\s{1,40}.*)?\Z")
-_RULE = re.compile(r"\s{0,4}-{3,}(?:\s+-{3,})*\s*\Z")
-_ROW = re.compile(
+_HEADER = Lazy(r"\s{0,4}Package\s{1,80}Version(?:\s{1,40}.*)?\Z")
+_RULE = Lazy(r"\s{0,4}-{3,}(?:\s+-{3,})*\s*\Z")
+_ROW = Lazy(
     r"\s{0,4}(?P<name>[A-Za-z0-9][\w.-]{0,80})\s{1,80}(?P<version>\d{1,9}(?:\.\w{1,40}){1,8}(?:[+!-][\w.+-]{1,80})?)"
     r"(?:\s{1,40}(?P<rest>(?:pypi_?\d?|/|https?:|file:)\S{0,400}))?\s{0,40}\Z"
 )
-_SHOWN = re.compile(r"(?P<key>Name|Version|Location): (?P<value>\S{1,300})\s*\Z")
+_SHOWN = Lazy(r"(?P<key>Name|Version|Location): (?P<value>\S{1,300})\s*\Z")
 _COMMANDS = ("pip list", "pip3 list", "pip freeze", "pip3 freeze", "pip show", "uv pip", "conda list")
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 from stackcheck.model.version import cudnn_from_code
 
 Setter = Callable[[Draft, str, Line], None]
 
-_PRINT = re.compile(r"print\((?P<arguments>.{1,600}?)\)\s*[;'\"]?[;\"']?\s*(?:2>&1)?(?:\|.*)?\Z")
-_VERSION = re.compile(r"v?\d{1,5}(?:\.\w{1,40}){1,6}(?:\+[\w.]{1,60})?\Z")
-_VALUE = re.compile(r"\([^()]{0,120}\)|\[[^\[\]]{0,600}\]|\S+")
+_PRINT = Lazy(r"print\((?P<arguments>.{1,600}?)\)\s*[;'\"]?[;\"']?\s*(?:2>&1)?(?:\|.*)?\Z")
+_VERSION = Lazy(r"v?\d{1,5}(?:\.\w{1,40}){1,6}(?:\+[\w.]{1,60})?\Z")
+_VALUE = Lazy(r"\([^()]{0,120}\)|\[[^\[\]]{0,600}\]|\S+")
 
 
 def _version_of(draft: Draft, module: str, value: str, line: Line) -> None:

@@ -7,14 +7,13 @@ import re
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.pins import parse_pin, parse_wheel
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_RANGE = re.compile(
-    r"\s{0,4}[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])? {0,4}(?:[<>~!]=|[<>]|==\s*[\d.]+\.\*)"
-)
-_INSTALLED = re.compile(r"Successfully installed (.{1,8000})")
-_DIST = re.compile(r"([A-Za-z0-9][\w.-]{0,80}?)-(\d[\w.!+]{0,80})(?= |\Z)")
-_SATISFIED = re.compile(r"Requirement already satisfied: ([\w.-]{1,80}).{0,400}? \((\d[\w.!+]{0,80})\)\s*\Z")
-_CONFLICT = re.compile(
+_RANGE = Lazy(r"\s{0,4}[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])? {0,4}(?:[<>~!]=|[<>]|==\s*[\d.]+\.\*)")
+_INSTALLED = Lazy(r"Successfully installed (.{1,8000})")
+_DIST = Lazy(r"([A-Za-z0-9][\w.-]{0,80}?)-(\d[\w.!+]{0,80})(?= |\Z)")
+_SATISFIED = Lazy(r"Requirement already satisfied: ([\w.-]{1,80}).{0,400}? \((\d[\w.!+]{0,80})\)\s*\Z")
+_CONFLICT = Lazy(
     r"(?:you have|but you'll have) ([\w.-]{1,80}) (\d[\w.!+]{0,80}) (?:which|installed)|but you have ([\w.-]{1,80}) (\d[\w.!+]{0,80}?)\.?(?: |\Z)"
 )
 _OPTION = (

@@ -12,10 +12,11 @@ from stackcheck.ingest.formats.pins import parse_pin, parse_wheel
 from stackcheck.ingest.formats.python_output import python_print
 from stackcheck.ingest.formats.system import memlock
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
 Handler = Callable[[Draft, re.Match[str], list[Line]], None]
 
-_KERNEL = re.compile(r"\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80}\Z")
+_KERNEL = Lazy(r"\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80}\Z")
 _STATES = frozenset(
     (
         "active",
@@ -271,8 +272,8 @@ def _path_fact(path: str) -> str:
     return f"{'device' if path.startswith('/dev/') else 'file'}:{path[:200]}"
 
 
-_COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
-    (re.compile(pattern), handler)
+_COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
+    (Lazy(pattern), handler)
     for pattern, handler in (
         (r"\buname\b", _uname),
         (r"\bsystemctl (?:is-active|is-enabled|is-failed) (?P<names>[\w@. -]{1,300})", _service),
@@ -292,12 +293,12 @@ _COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"\bpython3?[\d.]{0,5} -c ", _python),
     )
 )  # fmt: skip
-_NO_ACCESS = re.compile(r"ls: cannot access '?(?P<path>/[^':]{1,200}?)'?: No such file or directory")
-_NO_UNIT = re.compile(
+_NO_ACCESS = Lazy(r"ls: cannot access '?(?P<path>/[^':]{1,200}?)'?: No such file or directory")
+_NO_UNIT = Lazy(
     r"Unit (?P<name>[\w@.-]{1,80}?)(?:\.service)? could not be found|unit file state for (?P<state>[\w@.-]{1,80}?)(?:\.service)?: No such file"
 )
-_ACTIVE = re.compile(r"\s{0,8}Active: (?P<state>\w{1,20})\b")
-_STATUS = re.compile(r"\W{0,4}(?P<name>[\w@-]{1,80})\.service - ")
+_ACTIVE = Lazy(r"\s{0,8}Active: (?P<state>\w{1,20})\b")
+_STATUS = Lazy(r"\W{0,4}(?P<name>[\w@-]{1,80})\.service - ")
 
 
 def _self_explaining(draft: Draft, line: Line) -> None:

@@ -6,17 +6,18 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.efa_packages import package_file, upstream
+from stackcheck.ingest.patterns import Lazy
 
-_DPKG = re.compile(
+_DPKG = Lazy(
     r"\s{0,4}[iuhr][icnHFUWt][R ]?\s{1,4}(?P<name>[a-z0-9][\w.+-]{1,80})(?::\w{1,10})?\s{1,80}(?P<version>\d[\w.+~:-]{0,100})(?:\s{1,60}\S.{0,300})?\Z"
 )
-_APT = re.compile(
+_APT = Lazy(
     r"(?P<name>[a-z0-9][a-z0-9.+-]{1,80})/[\w,.-]{1,80} (?P<version>\d[\w.+~:-]{0,100}) (?:amd64|arm64|all)\b"
 )
-_RPM_COLUMNS = re.compile(
+_RPM_COLUMNS = Lazy(
     r"(?P<name>[A-Za-z0-9][\w.+-]{1,80})\.(?:x86_64|aarch64|noarch)\s{1,60}(?P<version>\d[\w.+~:-]{0,100})\s{1,60}@?\S{1,60}\s{0,20}\Z"
 )
-_MODULE = re.compile(r"(?<![\w/])\d{1,3}\) ?(?P<name>[A-Za-z][\w-]{1,40})/(?P<version>\d[\w.+-]{0,60})")
+_MODULE = Lazy(r"(?<![\w/])\d{1,3}\) ?(?P<name>[A-Za-z][\w-]{1,40})/(?P<version>\d[\w.+-]{0,60})")
 
 
 def sniff(text: str) -> float:

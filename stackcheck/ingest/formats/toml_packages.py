@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
+from stackcheck.ingest.patterns import Lazy
 
-_NAME = re.compile(r'name = "([^"\\]{1,200})"\s*\Z')
+_NAME = Lazy(r'name = "([^"\\]{1,200})"\s*\Z')
 
 
 def toml_packages(draft: Draft, table: str) -> Iterator[tuple[dict[str, Any], Line]]:
