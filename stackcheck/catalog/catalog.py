@@ -173,6 +173,18 @@ class Catalog:
                 )
         return tuple(sorted(found, key=lambda r: r.id))
 
+    @cached_property
+    def solver_rules(self) -> tuple[Rule, ...]:
+        """The rules that can fire on a stack: those that look at a log, a variable or a fact of a node are not even parsed."""
+        if "rules" in self.__dict__:
+            return tuple(r for r in self.rules if r.solver)
+        found: list[Rule] = []
+        for folder in ("rules", "advisories"):
+            for name in self._store.names(folder):
+                body = self._store.read(f"{folder}/{name}")
+                found.extend(parse_rule.rules(body, f"matrices/{folder}/{name}", for_solver=True))
+        return tuple(sorted(found, key=lambda r: r.id))
+
     def rule(self, name: str) -> Rule | None:
         """Return the rule or advisory of this id, or None."""
         return next((r for r in self.rules if r.id == name), None)

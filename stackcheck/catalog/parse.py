@@ -9,6 +9,7 @@ from typing import Any
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.gpucode import Capability, Target
 from stackcheck.model.release import (
+    NOTHING,
     Build,
     Component,
     Gpu,
@@ -20,8 +21,6 @@ from stackcheck.model.release import (
     Source,
 )
 from stackcheck.model.version import Version
-
-NOTHING: Mapping[str, Any] = {}
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from stackcheck.model.errors import MatrixError
 from stackcheck.model.kinds import Grade, Kind, Severity
 from stackcheck.model.release import Source
 from stackcheck.model.rule import (
+    PREFIXES,
     AllOf,
     AnyOf,
     Bounds,
@@ -34,8 +35,8 @@ _BOUNDS = {"min": "minimum", "max": "maximum", "above": "above", "below": "below
 _DEEPEST = 12  # levels of combinators
 
 
-def rules(body: Mapping[str, Any], where: str) -> tuple[Rule, ...]:
-    """Return the rules of a file under rules/, or the one of a file under advisories/.
+def rules(body: Mapping[str, Any], where: str, *, for_solver: bool = False) -> tuple[Rule, ...]:
+    """Return the rules of a file under rules/, or the one of a file under advisories/; those alone that can bind a stack, if asked.
 
     Raises:
         MatrixError: with the JSON pointer of the part that is wrong.
@@ -44,11 +45,22 @@ def rules(body: Mapping[str, Any], where: str) -> tuple[Rule, ...]:
         table = parse.sources(
             body.get("sources") if isinstance(body.get("sources"), dict) else body.get("source_table")
         )
-        if "rules" in body:
-            return tuple(rule(row, table, f"{where}#/rules/{i}") for i, row in enumerate(body["rules"]))
-        return (rule(body, table, f"{where}#"),)
+        rows = enumerate(body["rules"]) if "rules" in body else [(-1, body)]
+        return tuple(
+            rule(row, table, f"{where}#/rules/{i}" if i >= 0 else f"{where}#")
+            for i, row in rows
+            if not for_solver or _binds_stacks(row)
+        )
     except (KeyError, ValueError, TypeError, AttributeError) as fault:
         raise MatrixError(f"{type(fault).__name__}: {fault}", where=where, fix="see docs/rules.md") from fault
+
+
+def _binds_stacks(row: Mapping[str, Any]) -> bool:
+    """Whether a rule can fire on a stack: nothing that it demands is an observation of a node."""
+    demanded = row["when"] if isinstance(row["when"], dict) else {}
+    parts = [demanded, *(p for p in demanded.get("all", ()) if isinstance(p, dict))]
+    observed = any(key.partition(":")[0] in PREFIXES and ":" in key for part in parts for key in part)
+    return row.get("solver", True) is not False and not observed
 
 
 def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rule:

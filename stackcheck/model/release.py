@@ -1,19 +1,20 @@
 """The things matrices describe: components with releases and builds, GPUs, instance types, images.
 
-Built by `stackcheck.catalog.load`; the file formats are in docs/data-model.md.
+Built by `stackcheck.catalog.parse`; the file formats are in docs/data-model.md. They are named tuples and not data classes because every
+command makes them at start-up, and a named tuple class costs a seventh of a frozen data class to define (docs/decisions.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.model.version import Scheme, Version
 
+NOTHING: Mapping[str, Any] = {}
 
-@dataclass(frozen=True, slots=True)
-class Source:
+
+class Source(NamedTuple):
     """Where a fact stands, when it was read, and whose word it is."""
 
     ref: str
@@ -22,8 +23,7 @@ class Source:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """What a release asks of another component; `extra`, `python` and `arch` say when it holds."""
 
     component: str
@@ -35,8 +35,7 @@ class Requirement:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(NamedTuple):
     """One variant of a release: torch 2.11.0 exists as cu126, cu128, cu130."""
 
     label: str
@@ -48,8 +47,7 @@ class Build:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """One version of a component. `requires` is None if its requirements were not read."""
 
     version: Version
@@ -66,8 +64,7 @@ class Release:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class Component(NamedTuple):
     """Something with versions, and all its releases, oldest first."""
 
     id: str
@@ -78,10 +75,10 @@ class Component:
     description: str = ""
     aliases: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    attribute_types: Mapping[str, str]
+    attribute_types: Mapping[str, str] = NOTHING
     local_pattern: str = ""
     releases: tuple[Release, ...] = ()
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Source] = NOTHING
     read: str = ""
 
     def source(self, key: str) -> Source:
@@ -92,8 +89,7 @@ class Component:
         return Source(key, self.read, "package" if key.startswith("pkg:") else "vendor")
 
 
-@dataclass(frozen=True, slots=True)
-class GpuRow:
+class GpuRow(NamedTuple):
     """One row of a GPU's compatibility matrix: these versions of this component have this grade on it."""
 
     component: str
@@ -103,8 +99,7 @@ class GpuRow:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
+class Gpu(NamedTuple):
     """A GPU model and its compatibility matrix."""
 
     id: str
@@ -118,8 +113,7 @@ class Gpu:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
+class Instance(NamedTuple):
     """A cloud instance type."""
 
     id: str
@@ -132,8 +126,7 @@ class Instance:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(NamedTuple):
     """One tag of a container repository; `contents` are exact pins, `absent` what it surely lacks."""
 
     repository: str
@@ -151,14 +144,14 @@ class Image:
     platform: str = ""
     purpose: tuple[str, ...] = ()
     os: str = ""
-    contents: Mapping[str, str]
+    contents: Mapping[str, str] = NOTHING
     derived: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    attributes: Mapping[str, Any]
-    environment: Mapping[str, str]
+    attributes: Mapping[str, Any] = NOTHING
+    environment: Mapping[str, str] = NOTHING
     grade: str = "supported"
     sources: tuple[str, ...] = ()
-    source_table: Mapping[str, Source]
+    source_table: Mapping[str, Source] = NOTHING
     notes: tuple[str, ...] = ()
 
     @property

@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.model.kinds import Grade, Kind, Severity
-from stackcheck.model.release import Source
+from stackcheck.model.release import NOTHING, Source
 
 PREFIXES = ("env", "fact", "log", "limit", "module", "service", "device", "file")
 """Subjects that are observations of a node, not things with releases."""
 
 
-@dataclass(frozen=True, slots=True)
-class InRange:
+class InRange(NamedTuple):
     """A version (or capability) lies in a range; on a string subject: equals the text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Is:
+class Is(NamedTuple):
     """Present or absent (components, gpu, env, log), or equal to this boolean or number."""
 
     value: bool | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(NamedTuple):
     """One of these texts; on a set-valued attribute: shares one."""
 
     texts: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(NamedTuple):
     """A regular expression is found in the text."""
 
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """A number within bounds; `minimum` and `maximum` included, `above` and `below` not."""
 
     minimum: float | None = None
@@ -51,8 +45,7 @@ class Bounds:
     below: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotTest:
+class NotTest(NamedTuple):
     """Known, and the test is false."""
 
     test: Test
@@ -61,16 +54,14 @@ class NotTest:
 Test = InRange | Is | OneOf | Matches | Bounds | NotTest
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One subject and the test it must pass."""
 
     subject: str
     test: Test
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(NamedTuple):
     """A relation between two subjects; `name` is one of the closed set in `stackcheck.catalog.relations`."""
 
     name: str
@@ -78,22 +69,19 @@ class Relation:
     right: str
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(NamedTuple):
     """All parts hold."""
 
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     """The part is false."""
 
     part: Condition
@@ -102,8 +90,7 @@ class Not:
 Condition = Term | Relation | AllOf | AnyOf | Not
 
 
-@dataclass(frozen=True, slots=True)
-class RemedyTemplate:
+class RemedyTemplate(NamedTuple):
     """A remedy whose texts may name observed values in braces."""
 
     text: str
@@ -111,8 +98,7 @@ class RemedyTemplate:
     run: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """Fires when `when` is true, `unless` is not true and `require` is false (or missing)."""
 
     id: str
@@ -133,7 +119,7 @@ class Rule:
     avoid: bool = False
     """The solver avoids it before anything else is chosen, though its grade is a caveat."""
     sources: tuple[str, ...] = ()
-    source_table: Mapping[str, Source]
+    source_table: Mapping[str, Source] = NOTHING
     origin: str = ""
     """File and JSON pointer of the rule, for messages."""
 
@@ -151,8 +137,7 @@ class Rule:
         return frozenset(s for c in self.conditions() for s in subjects_of(c))
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """A line that a program prints; `anchors` are literal texts of which one must occur in it."""
 
     id: str

@@ -16,27 +16,53 @@ Versions of different schemes cannot be compared: that raises TypeError.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Literal
 
 Scheme = Literal["pep440", "dotted", "named"]
 
 _LONGEST = 200  # characters; nothing real comes near, and parsed text is hostile
 
-_PEP440 = re.compile(
-    r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)"
-    r"(?:[-_.]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[-_.]?(?P<pre_n>\d*))?"
-    r"(?:-(?P<post_implicit>\d+)|[-_.]?(?P<post>post|rev|r)[-_.]?(?P<post_n>\d*))?"
-    r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_n>\d*))?"
-    r"(?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?\Z",
-    re.ASCII,
-)
 _PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
-_DOTTED = re.compile(r"v?(\d+(?:\.\d+)*)(.*)\Z", re.ASCII | re.DOTALL)
-_NAMED = re.compile(r"([a-z][a-z_]*)[-\s]?v?(\d+(?:\.\d+)*)?(.*)\Z", re.ASCII | re.DOTALL)
-_TOKEN = re.compile(r"\d+|[a-z]+", re.ASCII)
-
+_NEVER = float("inf")  # the development number of what is no development release
 _BEFORE: tuple[int, int, int] = (-1, 0, 0)  # before any pre-release: a bare .devN
 _AFTER: tuple[int, int, int] = (9, 0, 0)  # no pre-release: after all of them
+
+
+@lru_cache(maxsize=1)
+def _pep440() -> re.Pattern[str]:
+    """Compiled when first needed: most versions are plain numbers, and start-up is a feature."""
+    return re.compile(
+        r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)"
+        r"(?:[-_.]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[-_.]?(?P<pre_n>\d*))?"
+        r"(?:-(?P<post_implicit>\d+)|[-_.]?(?P<post>post|rev|r)[-_.]?(?P<post_n>\d*))?"
+        r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_n>\d*))?"
+        r"(?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?\Z",
+        re.ASCII,
+    )
+
+
+@lru_cache(maxsize=1)
+def _dotted() -> re.Pattern[str]:
+    return re.compile(r"v?(\d+(?:\.\d+)*)(.*)\Z", re.ASCII | re.DOTALL)
+
+
+@lru_cache(maxsize=1)
+def _named() -> re.Pattern[str]:
+    return re.compile(r"([a-z][a-z_]*)[-\s]?v?(\d+(?:\.\d+)*)?(.*)\Z", re.ASCII | re.DOTALL)
+
+
+@lru_cache(maxsize=1)
+def _token() -> re.Pattern[str]:
+    return re.compile(r"\d+|[a-z]+", re.ASCII)
+
+
+def _plain_numbers(text: str) -> tuple[int, ...] | None:
+    """Return the numbers of `12.8.1`, or None for anything else."""
+    if not text.isascii() or not text.replace(".", "0").isdigit():
+        return None
+    parts = text.split(".")
+    return None if "" in parts else tuple(map(int, parts))
 
 
 class Version:
@@ -75,17 +101,22 @@ class Version:
         self.public = self.key[:-1]
 
     def _parse_dotted(self, cleaned: str) -> None:
-        match = _DOTTED.match(cleaned)
+        numbers = _plain_numbers(cleaned)
+        if numbers is not None:
+            self.release, self.local = numbers, ""
+            self.key = (_strip(numbers), ())
+            return
+        match = _dotted().match(cleaned)
         if match is None:
             msg = f"not a version: {self.text[:80]!r}"
             raise ValueError(msg)
         self.release = tuple(map(int, match[1].split(".")))
         self.local = match[2].lstrip("-+_.")
-        tail = tuple((1, int(t), "") if t.isdigit() else (0, 0, t) for t in _TOKEN.findall(match[2]))
+        tail = tuple((1, int(t), "") if t.isdigit() else (0, 0, t) for t in _token().findall(match[2]))
         self.key = (_strip(self.release), tail)
 
     def _parse_named(self, cleaned: str) -> None:
-        match = _NAMED.match(cleaned)
+        match = _named().match(cleaned)
         if match is None:
             msg = f"not a name with a version: {self.text[:80]!r}"
             raise ValueError(msg)
@@ -94,7 +125,12 @@ class Version:
         self.key = ((match[1], _strip(self.release)), self.local)
 
     def _parse_pep440(self, cleaned: str) -> None:
-        match = _PEP440.match(cleaned)
+        numbers = _plain_numbers(cleaned)
+        if numbers is not None:
+            self.release, self.local = numbers, ""
+            self.key = (0, _strip(numbers), _AFTER, -1, _NEVER, ())
+            return
+        match = _pep440().match(cleaned)
         if match is None:
             msg = f"not a PEP 440 version: {self.text[:80]!r}"
             raise ValueError(msg)
@@ -113,7 +149,7 @@ class Version:
             _strip(self.release),
             pre,
             -1 if post is None else int(post),
-            float("inf") if dev is None else int(dev),
+            _NEVER if dev is None else int(dev),
             local,
         )
 
@@ -130,7 +166,7 @@ class Version:
     @property
     def is_prerelease(self) -> bool:
         """Whether PEP 440 calls it a pre-release or development release."""
-        return self.scheme == "pep440" and (self.key[2] != _AFTER or self.key[4] != float("inf"))
+        return self.scheme == "pep440" and (self.key[2] != _AFTER or self.key[4] != _NEVER)
 
     @property
     def is_post(self) -> bool:

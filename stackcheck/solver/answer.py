@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing, fires, truth
@@ -52,7 +53,7 @@ class _Answer:
 
     def stack(self, *, brief: bool) -> Stack:
         universe = self.universe
-        broken = self._soft_rules()
+        broken = self._soft_rules
         pins: list[Pin] = []
         unstated: list[str] = []
         for name in self._by_layer():
@@ -313,11 +314,17 @@ class _Answer:
         """Whether some fact that speaks of this component and another was held against it, and it passed."""
         if any(self.encoding.origins[e.origin].kind is not OriginKind.IMAGE for e in self.exclusions(name)):
             return True
-        for rule in self.universe.catalog.rules:
-            involved = any(head_of(s) == name for s in rule.subject_names())
-            if involved and rule.require is not None and truth(rule.when, self) is True:
-                return True
-        return False
+        return name in self._held_against
+
+    @cached_property
+    def _held_against(self) -> frozenset[str]:
+        """Components that a rule with a requirement was held against here."""
+        found: set[str] = set()
+        for rule in self.universe.catalog.solver_rules:
+            heads = {head_of(s) for s in rule.subject_names()}
+            if rule.require is not None and not heads <= found and truth(rule.when, self) is True:
+                found |= heads
+        return frozenset(found)
 
     # the whole stack as a view for rules
 
@@ -331,10 +338,11 @@ class _Answer:
         candidate = self.encoding.candidate(self.values, head) or self.extras.get(head)
         return candidate.value(attribute) if candidate is not None else Missing.UNKNOWN
 
+    @cached_property
     def _soft_rules(self) -> dict[str, list[Rule]]:
         """Return the rules of grade caveat or degraded that fire here, by the component to blame first."""
         found: dict[str, list[Rule]] = {}
-        for rule in self.universe.catalog.rules:
+        for rule in self.universe.catalog.solver_rules:
             if rule.solver and rule.grade in _WORST and fires(rule, self):
                 blamed = next((s for s in rule.subjects if self.value(s) is not Missing.UNKNOWN), None)
                 if blamed is not None:
@@ -353,7 +361,7 @@ class _Answer:
         return extras
 
     def _extra_pins(self) -> list[Pin]:
-        broken = self._soft_rules()
+        broken = self._soft_rules
         return [self._extra_pin(n, c, broken) for n, c in sorted(self.extras.items())]
 
     def _extra_pin(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> Pin:

@@ -180,9 +180,8 @@ def _unit_label(candidate: Candidate) -> str:
 
 
 def _only(component: Component, release: Release) -> Component:
-    from dataclasses import replace
 
-    return replace(component, releases=(release,))
+    return component._replace(releases=(release,))
 
 
 def _arches(release: Release) -> frozenset[str]:

@@ -14,8 +14,7 @@ from typing import Any
 
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
-from stackcheck.catalog.parse import NOTHING
-from stackcheck.model.release import Build, Component, Image, Release, Requirement
+from stackcheck.model.release import NOTHING, Build, Component, Image, Release, Requirement
 from stackcheck.model.version import Version
 
 _LOCAL_LABEL = re.compile(r"cu\d{3}\Z|cpu\Z")

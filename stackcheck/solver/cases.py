@@ -48,7 +48,7 @@ class Literals:
         """Know the candidates of each component and the value of each constant subject."""
         self.domains = domains
         self.constants = constants
-        self._masks: dict[tuple[str, Test], tuple[int, int, int]] = {}
+        self._masks: dict[tuple[str, str, Test], tuple[int, int, int]] = {}
         self._groups: dict[str, tuple[tuple[Any, int], ...]] = {}
 
     def firing(self, rule: Rule) -> list[Case]:
@@ -107,7 +107,7 @@ class Literals:
         return [Case({head: mask})] if mask else []
 
     def _term_masks(self, subject: str, test: Test) -> tuple[int, int, int]:
-        key = (subject, test)
+        key = (subject, type(test).__name__, test)  # named tuples of two kinds may be equal
         known = self._masks.get(key)
         if known is None:
             true = false = unknown = 0

@@ -1,0 +1,33 @@
+"""Who asks for a component, told once per asking component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirer:
+    """A component some releases of which ask for another one."""
+
+    component: str
+    version: str
+    """The newest release that asks."""
+    build: str = ""
+    """Its build, if only builds ask."""
+    range: str
+    """What that release asks for; empty for any version."""
+    extra: str = ""
+    releases: int = 1
+    """How many releases ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bringer:
+    """A component that brings another one inside it, such as an installer its library."""
+
+    component: str
+    version: str
+    """The newest release that brings it."""
+    brings: str
+    """The version it brings."""
+    releases: int = 1
