@@ -88,7 +88,7 @@ def _head(files: FileSystem, site: str, name: str, inner: str) -> Distribution |
         )
     except HostError:
         return None
-    fields = dict(_HEADER.findall(text.split("\n\n", 1)[0]))
+    fields = dict(_HEADER.findall(text.replace("\r\n", "\n").split("\n\n", 1)[0]))
     if "Name" not in fields or "Version" not in fields:
         return None
     return Distribution(fields["Name"], fields["Version"], directory, site)
