@@ -5,8 +5,7 @@ All of them ask the solver again with fewer facts, so each is proved and none ca
 * A *minimal conflict* (minimal unsatisfiable subset) starts from the origins of one proof, which is usually within a
   few of minimal, and tries to do without each in turn; every proof found on the way discards all it did not use
   (clause-set refinement). QuickXplain (Junker 2004) asks less often when a small conflict hides in a large set; here
-  the first proof has done that work already. Its idea of *preference* is kept: the facts given last are tried first,
-  so the earlier ones stay.
+  the first proof has done that work already. As there, those given last are tried first, so earlier ones tend to stay.
 * *Alternatives* are minimal correction sets. They are exactly the minimal hitting sets of all conflicts (Reiter
   1987), so candidates are grown from the conflicts met so far, smallest first, and each is proved by solving.
 * *Why not* a candidate: the values of all earlier variables are assumed and the candidate is forced; the conflict is
@@ -24,8 +23,8 @@ from stackcheck.solver.search import DEFAULT_LIMIT, Conflict, Solution, solve
 
 __all__ = ["Exclusion", "alternatives", "exclusion", "minimal_conflict", "why", "why_not"]
 
-DEFAULT_EFFORT = 500
-"""Sets of requirements tried by `alternatives` before it is content with what it has."""
+DEFAULT_EFFORT = 200
+"""Sets of requirements considered by `alternatives` before it is content with what it has."""
 
 
 def minimal_conflict(
@@ -35,8 +34,8 @@ def minimal_conflict(
 
     Without any one of them the hard origins and the rest have a solution. Origins in neither are left out of the
     question; a hard one is never reported, so the result is empty if the hard ones conflict among themselves.
-    Among several minimal conflicts the one with the earlier soft origins is preferred. They are returned in the
-    order of ``soft``. Raises ValueError if there is no conflict, `SearchLimit` as `solve` does.
+    Which of several minimal conflicts it is depends on the proof that was found; within that proof later soft origins
+    are spared first. They are returned in the order of ``soft``. Raises ValueError if there is no conflict, `SearchLimit` as `solve` does.
     """
     return _minimise(problem, frozenset(hard), soft, (), limit).origins
 
@@ -91,8 +90,8 @@ def alternatives(
 
     Dropping a set makes the problem satisfiable, dropping any part of it does not. Smaller sets come first, then
     those with earlier requirements. If there is no conflict, the one way is to drop nothing; if the conflict does
-    not rest on requirements, there is no way. After ``effort`` trials it returns what it has found. Raises
-    `SearchLimit` as `solve` does.
+    not rest on requirements, there is no way. After ``effort`` sets it returns what it has found, or, if that is
+    nothing, one minimal set that keeps what it can in the order given. Raises `SearchLimit` as `solve` does.
     """
     wanted = list(dict.fromkeys(requirement_origins))
     rank = {origin: position for position, origin in enumerate(wanted)}
@@ -102,13 +101,13 @@ def alternatives(
     queue: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     queued: set[tuple[int, ...]] = {()}
     while queue and len(found) < most and effort > 0:
+        effort -= 1
         _, dropped = heappop(queue)
         gone = frozenset(dropped)
         if any(gone >= each for each in minimal):
             continue
         conflict = next((each for each in conflicts if gone.isdisjoint(each)), None)
         if conflict is None:
-            effort -= 1
             leave = tuple(wanted[position] for position in dropped)
             outcome = solve(problem, active=problem.origins.difference(leave), limit=limit)
             if isinstance(outcome, Solution):
@@ -123,7 +122,24 @@ def alternatives(
             if grown not in queued:
                 queued.add(grown)
                 heappush(queue, (len(grown), grown))
-    return found
+    return found if found or not queue or not most else _greedy(problem, wanted, limit)
+
+
+def _greedy(problem: Problem, wanted: Sequence[int], limit: int) -> list[tuple[tuple[int, ...], Solution]]:
+    """Return one minimal set to drop: each requirement in turn is kept if it agrees with those kept so far."""
+    kept = set(problem.origins.difference(wanted))
+    best = solve(problem, active=kept, limit=limit)
+    if isinstance(best, Conflict):
+        return []
+    dropped: list[int] = []
+    for origin in wanted:
+        outcome = solve(problem, active=kept | {origin}, limit=limit)
+        if isinstance(outcome, Solution):
+            kept.add(origin)
+            best = outcome
+        else:
+            dropped.append(origin)
+    return [(tuple(dropped), best)]
 
 
 def exclusion(
@@ -144,11 +160,18 @@ def exclusion(
     """
     hard = frozenset(hard)
     usable = problem.origins if active is None else problem.origins.intersection(active)
-    known = _single(problem, solution, variable, candidates, hard, usable)
-    if known is not None:
-        return known
     assume = [(earlier, 1 << solution.values[earlier]) for earlier in range(variable)]
     assume.append((variable, candidates))
+    known = _single(problem, solution, variable, candidates, hard, usable)
+    if known is not None:
+        if (
+            not known.origins
+            or not hard
+            or isinstance(solve(problem, active=hard & usable, assume=assume), Solution)
+        ):
+            return known
+        usable = usable & hard
+        active = usable
     outcome = solve(problem, active=active, assume=assume, limit=limit)
     if isinstance(outcome, Solution):
         return None
