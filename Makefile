@@ -14,10 +14,12 @@ $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m compileall -q stackcheck probes/stackcheck_probes tui/stackcheck_tui
 	@touch $@
 
 $(STAMP): $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m compileall -q stackcheck probes/stackcheck_probes tui/stackcheck_tui
 	@touch $@
 
 demo: $(VENV)/.run  ## environment, then a stack for B200
