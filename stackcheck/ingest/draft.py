@@ -96,6 +96,9 @@ class Draft:
             self.unknown_packages += 1
             return False
         known: dict[str, Any] = {"package": name[:VALUE_LIMIT], **(attributes or {})}
+        line_of_cuda = name.rpartition("-cu")[2]
+        if len(line_of_cuda) == 2 and line_of_cuda.isdecimal() and len(name) > 5:
+            known.setdefault("cuda_major", int(line_of_cuda))
         self.component(component, version, line, scope=scope, path=path, attributes=known)
         return True
 

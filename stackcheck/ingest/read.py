@@ -44,21 +44,25 @@ def read_file(path: str | os.PathLike[str], *, limit: int = SIZE_LIMIT) -> str:
         raise InputError(
             f"cannot be opened ({reason})", where=where, fix="check path and permissions"
         ) from None
-    with os.fdopen(descriptor, "rb", buffering=0) as raw:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            kind = _kind(status.st_mode)
-            raise InputError(
-                f"is {kind}, not a file", where=where, fix="give a regular file, or - for standard input"
-            )
-        if status.st_size > limit:
-            raise _too_large(where, limit)
-        try:
-            return decode(_bounded(raw, where, limit))
-        except OSError as fault:
-            raise InputError(
-                f"cannot be read ({fault.strerror})", where=where, fix="check the file"
-            ) from None
+    try:
+        return decode(_regular(descriptor, where, limit))
+    except OSError as fault:
+        raise InputError(f"cannot be read ({fault.strerror})", where=where, fix="check the file") from None
+    finally:
+        os.close(descriptor)
+
+
+def _regular(descriptor: int, where: str, limit: int) -> bytes:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        kind = _kind(status.st_mode)
+        raise InputError(
+            f"is {kind}, not a file", where=where, fix="give a regular file, or - for standard input"
+        )
+    if status.st_size > limit:
+        raise _too_large(where, limit)
+    with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as raw:
+        return _bounded(raw, where, limit)
 
 
 def _bounded(stream: _Readable, where: str, limit: int) -> bytes:

@@ -72,6 +72,11 @@ def _either(observation: Observation, others: Iterable[Observation]) -> bool | N
 
 def _completed(version: str, all_versions: set[str]) -> str | None:
     """Return the more precise spelling of a version, itself, or None where it could be several of the others."""
+    if "+" in version:  # a commit hash cut shorter
+        longer = [
+            v for v in all_versions if v != version and v.startswith(version) and v[len(version) :].isalnum()
+        ]
+        return max(longer, key=len) if longer and "+cu" not in version else version
     match = _NUMBERS.match(version)
     if match is None or match[2]:
         return version
@@ -109,6 +114,7 @@ def _unique(seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
 
 
 _TORCH = Lazy(r"torch(\d{1,2}\.\d{1,3})")
+_CUDA = Lazy(r"(?:^|[._-])cu(1\d)(\d?)(?!\d)")
 _ABI = Lazy(r"cxx11abi(true|false)")
 
 
@@ -124,6 +130,10 @@ def _labelled(o: Observation) -> Observation:
 def label_attributes(label: str) -> Mapping[str, Any]:
     """Return the attributes that a PEP 440 local label tells: CUDA major, torch minor, C++ ABI."""
     found: dict[str, Any] = {}
+    if match := _CUDA.search(label):
+        found["cuda_major"] = int(match[1])
+        if match[2]:
+            found["cuda"] = f"{match[1]}.{match[2]}"
     if match := _TORCH.search(label):
         found["torch"] = match[1]
     if match := _ABI.search(label):

@@ -93,7 +93,7 @@ INGESTERS: tuple[Format, ...] = (
     Format("kernel-log", "kernel log", "kernel_log",
            ("NVRM", "Linux version ", "Xid", "Elastic Fabric Adapter", "EFA NV Peermem", "module license", "Out of memory", "oom-kill",
             "Unknown symbol", "no symbol version", "disagrees about version", "has fallen off the bus", "AER: ", "gdrdrv:",
-            "available PCIe bandwidth", "Memory cgroup out of memory", "API mismatch", "infiniband efa_", "Kernel command line",
+            "available PCIe bandwidth", "Memory cgroup out of memory", "API mismatch", "IB device registered", "Kernel command line",
             "taints", "recovery action changed")),
     Format("dockerfile", "Dockerfile", "dockerfile", ("FROM ",)),
     Format("kubernetes", "Kubernetes manifest or description", "kubernetes_text",

@@ -99,17 +99,25 @@ def _cuda_available(draft: Draft, value: str, line: Line) -> None:
     draft.fact("cuda_available", value.strip().lower() == "true", line)
 
 
-def _fact(name: str) -> Handler:
-    def handle(draft: Draft, value: str, line: Line) -> None:
-        if not _absent(value):
-            draft.fact(name, value, line)
-
-    return handle
-
-
 def _module_loading(draft: Draft, value: str, line: Line) -> None:
     if not _absent(value):
         draft.environment("CUDA_MODULE_LOADING", value.strip(), line)
+
+
+def _nvcc(draft: Draft, value: str, line: Line) -> None:
+    match = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value) or re.search(
+        r"release (\d{1,2}\.\d{1,2})", value
+    )
+    if match:
+        draft.component("cuda-toolkit", match[1], line)
+
+
+def _number(name: str) -> Handler:
+    def handle(draft: Draft, value: str, line: Line) -> None:
+        if value.strip().isdigit() and len(value.strip()) < 9:
+            draft.fact(name, int(value), line)
+
+    return handle
 
 
 def _gcc(draft: Draft, value: str, line: Line) -> None:
@@ -138,14 +146,14 @@ FIELDS: dict[str, Handler] = {
     "is cuda available": _cuda_available,
     "cuda available": _cuda_available,
     "cuda runtime version": _component("cuda-toolkit"),
-    "nvcc": _component("cuda-toolkit"),
+    "nvcc": _nvcc,
     "cuda_module_loading set to": _module_loading,
     "nvidia driver version": _component("driver", loaded=True),
     "cuda driver version": _component("driver", loaded=True),
     "cudnn version": _cudnn,
     "vllm version": _component("vllm", loaded=True),
     "cuda archs": _vllm_archs,
-    "numa node(s)": _fact("numa_nodes"),
+    "numa node(s)": _number("numa_nodes"),
 }  # fmt: skip
 """Keys as the scripts print them, lower case."""
 
@@ -188,6 +196,9 @@ class _Report:
             _library(self.draft, match, line)
             return
         self.cudnn_follows = False
+        if text.strip() in _HEADINGS:
+            self.draft.claim(line)
+            return
         match = _FIELD.match(text)
         if match:
             self._field(match["key"].strip().lower(), match["value"], line)
@@ -236,6 +247,10 @@ class _Report:
             self.draft.gpu(None, first, len(self.gpus))
 
 
+_HEADINGS = frozenset((
+    "Collecting environment information...", "System Info", "PyTorch Info", "Python Environment", "CUDA / GPU Info", "CPU Info",
+    "Versions of relevant libraries", "vLLM Info", "Environment Variables", "CPU:", "Legend:",
+))  # fmt: skip
 _SILENT = frozenset((
     "is debug build", "rocm used to build pytorch", "clang version", "cmake version", "hip runtime version",
     "miopen runtime version", "is xnnpack available", "gpu models and configuration", "hip version", "neuron sdk version",

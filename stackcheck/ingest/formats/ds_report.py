@@ -14,6 +14,7 @@ _VERSION = Lazy(r"v?(\d{1,5}(?:\.\w{1,40}){1,6}(?:\+[\w.]{1,60})?)")
 _MISMATCH = Lazy(
     r"Installed CUDA version (\d{1,2}\.\d{1,2}) does not match the version torch was compiled with (\d{1,2}\.\d{1,2})"
 )
+_SHM = Lazy(r"shared memory \(/dev/shm\) size \.{2,40} (\d{1,9}(?:\.\d{1,4})?) (MB|GB)")
 _OPERATOR = Lazy(r"\[(?:NO|YES|OKAY)\]")
 
 
@@ -66,6 +67,8 @@ def read(draft: Draft) -> None:
         if "does not match the version torch" in text and (match := _MISMATCH.search(text)):
             draft.component("cuda-toolkit", match[1], line)
             draft.component("torch", "", line, attributes={"cuda": match[2]})
+        elif memory := _SHM.search(text):
+            draft.fact("limit:shm", round(float(memory[1]) * (1024 if memory[2] == "GB" else 1)), line)
         elif " .." in text and (match := _DOTTED.match(text)):
             handler = _KEYS.get(match["key"].strip().lower())
             if handler:
@@ -76,11 +79,6 @@ def read(draft: Draft) -> None:
                 or match["key"].startswith(("torch", "deepspeed", "shared memory", "op name"))
             ):
                 draft.source.claim(line.number)
-            if memory := re.match(
-                r"shared memory \(/dev/shm\) size \.+ (\d+(?:\.\d+)?) (MB|GB)", text.strip()
-            ):
-                size = float(memory[1]) * (1024 if memory[2] == "GB" else 1)
-                draft.fact("limit:shm", round(size), line)
         elif ("DeepSpeed" in text and ("report" in text or "environment info" in text)) or text.startswith(
             "JIT compiled ops"
         ):

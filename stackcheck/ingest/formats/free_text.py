@@ -7,6 +7,7 @@ advises or compares versions says nothing about the node and is left alone.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_lines import capability, listed, named
@@ -30,6 +31,8 @@ _NOT_A_FACT = Lazy(
     re.IGNORECASE,
 )
 _ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
+_DIGIT = Lazy(r"\d")
+_LINES = 6_000  # of text that no format takes; what is longer is some program's log, not what a person wrote
 _NOT_NAMES = frozenset(
     ("version", "release", "using", "with", "and", "or", "on", "in", "at", "to", "is", "for", "from", "of")
 )
@@ -44,9 +47,9 @@ def read(draft: Draft) -> None:
     """Record versions, GPUs, instance type and image that the text mentions."""
     draft.method = "mention"
     instances: dict[str, Line] = {}
-    for line in draft.source.open():
+    for line in islice(draft.source.open(), _LINES):
         text = line.text[:600]
-        if not any(c.isdigit() for c in text):
+        if not _DIGIT.search(text):
             continue
         for match in _INSTANCE.finditer(text):
             instances.setdefault(match["type"], line)

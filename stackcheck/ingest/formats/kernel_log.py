@@ -54,6 +54,26 @@ def _mismatch(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.fact("driver_library", match[1], line)
 
 
+def _command_line(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.fact("kernel_command_line", without_names(match[1]), line)
+
+
+def without_names(command_line: str) -> str:
+    """Return boot parameters without those that name one machine's disks and addresses."""
+    private = (
+        "root=",
+        "BOOT_IMAGE=",
+        "initrd=",
+        "ip=",
+        "nfsroot=",
+        "netroot=",
+        "rd.iscsi",
+        "resume=",
+        "cryptdevice=",
+    )
+    return " ".join(word for word in command_line.split() if not word.startswith(private))
+
+
 def _symbol(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.add("module_missing_symbols", match[2], line)
     draft.add("modules_with_missing_symbols", match[1], line)
@@ -74,7 +94,7 @@ _ROWS: tuple[Row, ...] = (
     ("NVRM: ", r"NVRM: ", understood),
     ("Elastic Fabric Adapter", r"Elastic Fabric Adapter \(EFA\) v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?\w{0,6})", _efa),
     ("EFA NV Peermem", r"EFA NV Peermem v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?\w{0,6})", _peermem),
-    ("infiniband efa_", r"infiniband (efa_\d{1,3}|rdmap\w{1,20}): IB device registered", member("efa_registered")),
+    ("IB device registered", r"infiniband (efa_\d{1,3}|rdmap\w{1,20}): IB device registered", member("efa_registered")),
     (": Unknown symbol ", r"\b(\w{1,60}): Unknown symbol (\w{1,120})", _symbol),
     ("no symbol version for", r"\b(\w{1,60}): no symbol version for (\w{1,120})", _symbol),
     ("disagrees about version of symbol", r"\b(\w{1,60}): disagrees about version of symbol (\w{1,120})", _symbol),
@@ -83,7 +103,7 @@ _ROWS: tuple[Row, ...] = (
     ("Memory cgroup out of memory", r"Killed process \d{1,8} \(([^)]{1,40})\)", member("oom_killed")),
     ("available PCIe bandwidth, limited by", r"(\d{1,4}\.\d{1,3}) Gb/s available PCIe bandwidth", number("pcie_bandwidth_limited_gbps")),
     ("AER: ", r"AER: (?:Corrected|Uncorrected|Multiple)", truth("pcie_aer_errors", True)),
-    ("Kernel command line:", r"Kernel command line: (.{1,600})", lambda draft, match, line: draft.fact("kernel_command_line", match[1], line)),
+    ("Kernel command line:", r"Kernel command line: (.{1,600})", _command_line),
     ("loading out-of-tree module taints", r"taints kernel", understood),
     ("gdrdrv:", r"gdrdrv: ?(?:loading|driver)?.{0,40}?version (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", component("gdrdrv", loaded=True, scope="host")),
 )  # fmt: skip

@@ -58,7 +58,10 @@ def _record(draft: Draft, nodes: list[dict[str, Any]], document: Document) -> No
                 label(draft, name, value, places.of(name, value))
         driver_from_parts(draft, labels, places.of("nvidia.com/cuda.driver.major", ""))
         _info(draft, _table(node, "status", "nodeInfo"), places)
-        _capacity(draft, _table(node, "status", "allocatable") or _table(node, "status", "capacity"), places)
+        amounts = _table(node, "status", "allocatable") or _table(node, "status", "capacity")
+        _capacity(
+            draft, amounts, places, shared=str(labels.get("nvidia.com/gpu.replicas", "1")) not in ("0", "1")
+        )
     draft.fact("node_count", len(nodes), places.start)
     for name in sorted(n for n, values in seen.items() if len(values) > 1):
         draft.add("node_label_differs", name, places.of(name, ""))
@@ -92,14 +95,15 @@ def _info(draft: Draft, info: dict[str, Any], places: _Places) -> None:
         draft.first_fact("container_runtime", runtime, places.of("containerRuntimeVersion", runtime))
 
 
-def _capacity(draft: Draft, amounts: dict[str, Any], places: _Places) -> None:
+def _capacity(draft: Draft, amounts: dict[str, Any], places: _Places, *, shared: bool) -> None:
     for name in ("nvidia.com/gpu", "vpc.amazonaws.com/efa", "hugepages-2Mi"):
         value = amounts.get(name)
         if not isinstance(value, str | int):
             continue
         text = str(value)
         if name == "nvidia.com/gpu" and text.isdigit() and len(text) < 5:
-            draft.gpu(None, places.of(name, text), int(text))
+            if not shared:  # each GPU would count several times
+                draft.gpu(None, places.of(name, text), int(text))
         elif name != "nvidia.com/gpu":
             number: int | str = int(text) if text.isdigit() and len(text) < 12 else text
             draft.first_fact(f"limit:{name}", number, places.of(name, text))

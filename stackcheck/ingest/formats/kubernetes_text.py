@@ -35,6 +35,7 @@ _MIB = {
     "T": 1e12 / (1 << 20),
     "Ti": 1 << 20,
 }
+_RESOURCES = frozenset(("nvidia.com/gpu",))
 
 
 def sniff(text: str) -> float:
@@ -59,7 +60,11 @@ def read(draft: Draft) -> None:
         bare = text.lstrip("# ")
         if "OOMKilled" in text:
             draft.add("oom_killed", "container", line)
-        if ("io/" in text or "com/" in text) and (match := _LABEL.match(text)):
+        if (
+            ("io/" in text or "com/" in text)
+            and (match := _LABEL.match(text))
+            and match["name"] not in _RESOURCES
+        ):
             labels[match["name"]] = match["value"]
             if match["name"] in LABELS or "nvidia.com/cuda." in text:
                 draft.source.claim(line.number)
@@ -94,7 +99,7 @@ def read(draft: Draft) -> None:
 
 def _amount(draft: Draft, match: re.Match[str], section: str, line: Line) -> None:
     name, number, unit = match["name"], int(match["value"]), match["unit"] or ""
-    if name == "nvidia.com/gpu":
+    if name == "nvidia.com/gpu" and section != "limits":
         draft.gpu(None, line, number)
     elif name == "memory" or name.startswith("hugepages"):
         if section == "limits":

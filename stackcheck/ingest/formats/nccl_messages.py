@@ -169,7 +169,7 @@ _ROWS: tuple[Row, ...] = (
     ("Avg bus bandwidth", r"Avg bus bandwidth\s{0,20}: (\d{1,6}(?:\.\d{1,6})?)", number("busbw_gbs")),
     ("failure ", r"(?:Cuda|CUDA) failure (\d{1,4})\b", member_number("cuda_error")),
     ("CUDA error ", r"CUDA error (\d{1,4})\b", member_number("cuda_error")),
-    ("Bootstrap : Using ", r"Bootstrap : Using (?:\[\d{1,3}\])?([\w.@-]{1,40}):", text("bootstrap_interface")),
+    ("Bootstrap", r"Bootstrap ?: Using (?:\[\d{1,3}\])?([\w.@-]{1,40}):", text("bootstrap_interface")),
 )  # fmt: skip
 
 MESSAGES = Table(_ROWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -67,5 +68,9 @@ def parse_wheel(text: str) -> Pin | None:
     if glibc := _GLIBC.search(match["platform"]):
         attributes["glibc"] = f"{glibc[1]}.{glibc[2]}"
     if match["platform"].endswith(("x86_64", "aarch64")):
-        attributes["arch"] = "x86_64" if match["platform"].endswith("x86_64") else "aarch64"
+        attributes["arch"] = ["x86_64" if match["platform"].endswith("x86_64") else "aarch64"]
+    if match["abi"] == match["python"] and (minor := re.fullmatch(r"cp3(\d{1,2})", match["python"])):
+        attributes["python"] = [
+            f"3.{minor[1]}"
+        ]  # an extension without the stable ABI runs on this Python only
     return Pin(match["name"], match["version"], attributes=attributes)

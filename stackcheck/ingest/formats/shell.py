@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from stackcheck.ingest.draft import MENTION, Draft
 from stackcheck.ingest.formats.env import assignment, set_variable
+from stackcheck.ingest.formats.kernel_log import without_names
 from stackcheck.ingest.formats.pins import parse_pin, parse_wheel
 from stackcheck.ingest.formats.python_output import python_print
 from stackcheck.ingest.formats.system import memlock
@@ -63,7 +64,7 @@ def read(draft: Draft) -> None:
 def _command_line(draft: Draft, command: str) -> None:
     line = draft.source.command_line
     words = command.split()[:200]
-    for word in words:
+    for word in words[1:] if words and words[0] == "export" else words:
         found = assignment(word) if "=" in word else None
         if not found:
             break
@@ -187,7 +188,7 @@ def _cat(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
             draft.component(component, value, line, scope="host", loaded=True)
         draft.fact(f"module:{module[1]}", value, line)
     elif path == "/proc/cmdline":
-        draft.fact("kernel_command_line", value, line)
+        draft.fact("kernel_command_line", without_names(value), line)
     elif path.startswith(("/etc/", "/sys/", "/proc/sys/")) and "NVRM" not in value:
         draft.shared = True  # assignments in it are read as such
         draft.fact(f"file:{path[:200]}", "; ".join(x.text.strip() for x in lines[:8]), line)

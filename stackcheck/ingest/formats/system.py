@@ -85,6 +85,8 @@ def _interface_list(draft: Draft, match: re.Match[str], line: Line) -> None:
         draft.add("interfaces", name, line)
 
 
+_DISTRIBUTIONS = ("Ubuntu", "Debian", "Rocky Linux", "Red Hat Enterprise Linux", "AlmaLinux", "Amazon Linux", "CentOS", "Oracle Linux",
+                  "SUSE Linux", "openSUSE")  # fmt: skip
 _ROWS: tuple[Row, ...] = (
     ("GNU/Linux", rf"\bLinux [\w.-]{{1,80}} {_KERNEL} #", _uname),
     ("GLIBC", r"ldd \([^)]{0,60}GLIBC[^)]{0,40}\) (\d{1,2}\.\d{1,3})", component("glibc")),
@@ -108,7 +110,7 @@ _ROWS: tuple[Row, ...] = (
     ("Cgroup Version", r"Cgroup Version: (\d)", number("cgroup_version")),
     ("PRETTY_NAME", r"PRETTY_NAME=\"([A-Za-z][A-Za-z/ ]{1,60}?) (?:v|release )?(\d[\d.]{0,12})", _os),
     ("Description:", r"Description:\s{1,20}([A-Z][A-Za-z ]{1,40}?) (?:release )?(\d[\d.]{0,12})", _os),
-    ("", r"\A\W{0,4}(Ubuntu|Debian GNU/Linux|Rocky Linux|Red Hat Enterprise Linux(?: Server)?|AlmaLinux|Amazon Linux|CentOS(?: Linux| Stream)?|Oracle Linux Server|SUSE Linux Enterprise Server|openSUSE Leap)(?: release)? (\d[\d.]{0,12})\b", _os),
+    *((name, rf"\A\W{{0,4}}({name}[A-Za-z/ ]{{0,30}}?)(?: release)? (\d[\d.]{{0,12}})\b", _os) for name in _DISTRIBUTIONS),
     (", kernel ", rf", kernel {_KERNEL}", component("kernel", scope="host")),
     ("kernel: ", rf"\bkernel: {_KERNEL}\s*\Z", component("kernel", scope="host")),
     ("kernel release", rf"kernel release\s{{0,10}}[:=] {_KERNEL}", component("kernel", scope="host")),
