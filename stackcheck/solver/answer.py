@@ -14,12 +14,13 @@ from stackcheck.model.rule import Rule, head_of
 from stackcheck.model.stack import HeldBack, Pin, Stack, StackImage, Target
 from stackcheck.model.version import Version
 from stackcheck.solver.candidates import Candidate, Origin, shipped
-from stackcheck.solver.domains import IMAGE, ImageCandidate
+from stackcheck.solver.domains import IMAGE
 from stackcheck.solver.encode import Encoding, refs
 from stackcheck.solver.explain import exclusion
 from stackcheck.solver.narrate import fill
 from stackcheck.solver.origins import FactOrigin, OriginKind
 from stackcheck.solver.search import Solution
+from stackcheck.solver.shelf import ImageCandidate
 
 _MOST_HELD_BACK = 3
 _MOST_REASONS = 4
@@ -355,7 +356,7 @@ class _Answer:
         for name in self.image.contents if self.image else ():
             component = self.universe.catalog.component(name)
             if component is not None and name not in self.universe.domains and self.image is not None:
-                candidate = shipped(component, self.image, self.universe.arch)
+                candidate = shipped(component, self.image.contents[name], self.image, self.universe.arch)
                 if candidate is not None:
                     extras[name] = candidate
         return extras

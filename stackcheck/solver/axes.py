@@ -269,7 +269,8 @@ def image_entry(catalog: Catalog, image: Image, *, without: frozenset[str] = fro
     heads: dict[str, Choice] = {"image": Fixed(image.name, image.attributes)}
     for name in (*image.contents, "os"):
         component = catalog.component(name)
-        candidate = shipped(component, image, arch) if component is not None else None
+        text = image.os if name == "os" else image.contents.get(name, "")
+        candidate = shipped(component, text, image, arch) if component is not None and text else None
         if candidate is not None:
             heads[name] = candidate
     for name in image.absent:

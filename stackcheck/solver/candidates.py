@@ -135,9 +135,8 @@ def _joined(
     return tuple(r for r in base if r.component not in overridden or r.extra) + more
 
 
-def shipped(component: Component, image: Image, arch: str) -> Candidate | None:
-    """Return the candidate for what `image` says it holds of a component; None if it does not say or says nonsense."""
-    text = image.os if component.id == "os" else image.contents.get(component.id)
+def shipped(component: Component, text: str, image: Image, arch: str) -> Candidate | None:
+    """Return the candidate for the version `text` of a component that `image` holds; None if it is no version."""
     if not text:
         return None
     version = parsed_version(component, text)

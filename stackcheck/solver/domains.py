@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing, truth
 from stackcheck.catalog.parse_rule import condition
-from stackcheck.model.release import Component, Gpu, Image, Instance
+from stackcheck.model.release import Component, Gpu, Instance
 from stackcheck.model.version import Version
 from stackcheck.solver.candidates import (
     Candidate,
@@ -24,6 +23,7 @@ from stackcheck.solver.candidates import (
     unstated,
 )
 from stackcheck.solver.request import Request, Wish
+from stackcheck.solver.shelf import ImageCandidate, Shelf
 
 IMAGE = "image"
 
@@ -34,19 +34,6 @@ class Choice(Protocol):
     def value(self, attribute: str) -> Any:
         """Return the value of the empty attribute (the thing itself) or of a named one."""
         ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageCandidate:
-    """One image, or no image at all."""
-
-    image: Image | None
-
-    def value(self, attribute: str) -> Any:
-        """Return the image's name, or an attribute of it."""
-        if self.image is None:
-            return Missing.ABSENT
-        return self.image.attributes.get(attribute, Missing.UNKNOWN) if attribute else self.image.name
 
 
 class Universe:
@@ -71,7 +58,8 @@ class Universe:
         """Components that must be there, in the order they became known."""
         self.optional: dict[str, None] = {}
         self._gather_wanted()
-        self.images = self._images()
+        self.shelf = Shelf(catalog, request, instance, arch, self.is_contained)
+        self.images = self.shelf.candidates()
         self.domains: dict[str, Sequence[Choice]] = {IMAGE: self.images}
         self.held: dict[str, list[Candidate | None]] = {}
         """By component: for each image candidate what it holds of it, if a source says so."""
@@ -168,17 +156,13 @@ class Universe:
         held: list[Candidate | None] = []
         for choice in self.images:
             image = choice.image
-            text = (
-                ""
-                if image is None
-                else (image.os if component.id == "os" else image.contents.get(component.id, ""))
-            )
+            text = self.shelf.content(component, image) if image is not None else ""
             if image is None or not text:
                 held.append(None)
                 continue
             key = (text, image.contents.get("cuda", ""))
             if key not in by_text:
-                candidate = shipped(component, image, self.arch)
+                candidate = shipped(component, text, image, self.arch)
                 twin = next((f for f in found if candidate is not None and same_shipment(candidate, f)), None)
                 if candidate is not None and twin is None:
                     found.append(candidate)
@@ -226,79 +210,9 @@ class Universe:
                     seen.add(release.bundles[component.id])
         return frozenset(seen)
 
-    def _images(self) -> tuple[ImageCandidate, ...]:
-        """Return the image candidates, best first; `--images none` leaves only "no image"."""
-        if self.request.image:
-            image = self.catalog.find_image(self.request.image)
-            return (ImageCandidate(image),)
-        families: Sequence[str] = self.policy["image_families"][self.request.images]
-        usable = [
-            i
-            for i in self.catalog.images
-            if i.family in families
-            and i.verified
-            and i.reference
-            and (not i.arch or self.arch in i.arch)
-            and (i.arch or self.arch == "x86_64")
-            and self._is_stated(i)
-        ]
-        usable.sort(key=self._image_rank)
-        fitting = [ImageCandidate(i) for i in usable if self._serves_purpose(i)]
-        other = [ImageCandidate(i) for i in usable if not self._serves_purpose(i)]
-        none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
-        return (*fitting, *none, *other) or (ImageCandidate(None),)
-
-    def _is_stated(self, image: Image) -> bool:
-        """Whether a source says which of the decisive components an image holds; only a base may hold none of them."""
-        names: Sequence[str] = self.policy["must_be_known"]
-        return "base" in image.purpose or all(n in image.contents or n in image.absent for n in names)
-
-    def _serves_purpose(self, image: Image) -> bool:
-        """Whether an image was made for what is asked for: an engine's image is no base for training."""
-        purposes: Mapping[str, Sequence[str]] = self.policy["purposes"]
-        wanted: set[str] = set()
-        for name in [w.component for w in self.request.frameworks] or [self.policy["default_framework"]]:
-            component = self.catalog.component(name)
-            wanted.update(purposes.get(component.layer if component else "", purposes["default"]))
-        return bool(wanted & set(image.purpose))
-
-    def _image_rank(self, image: Image) -> tuple[Any, ...]:
-        as_of = self.catalog.version.replace(".", "-")
-        families: Sequence[str] = self.policy["image_families"][self.request.images]
-        asked_for = [w.component for w in self.request.frameworks] or [self.policy["default_framework"]]
-        missing = sum(name not in image.contents for name in asked_for)
-        missing += sum(
-            w.component not in image.contents and self._is_contained(w) for w in self.request.wishes
-        )
-        complete = sum(name in image.contents for name in self.policy["image_complete"])
-        lead = asked_for[0]
-        lead_component = self.catalog.component(lead)
-        newest: tuple[Any, ...] = ()
-        if lead_component is not None and lead in image.contents:
-            try:
-                newest = Version(image.contents[lead], lead_component.scheme).public
-            except ValueError:
-                newest = ()
-        past_patch = bool(image.eop and image.eop < as_of)
-        return (
-            missing,
-            past_patch if self.request.policy == "stable" else False,
-            families.index(image.family),
-            past_patch,
-            image.platform in self.policy["platforms_last"],
-            _Descending(newest),
-            -complete,
-            _Descending(image.date),
-            image.name,
-        )
-
     def is_contained(self, component: Component) -> bool:
         """Whether an image brings its own copy of this component."""
         return component.scope == "container" or component.id in self.policy["image_brings"]
-
-    def _is_contained(self, wish: Wish) -> bool:
-        component = self.catalog.component(wish.component)
-        return component is not None and self.is_contained(component)
 
     def order(self) -> list[str]:
         """Return the components in decision order: what is avoided if it can be, the image, what was asked for, then the policy's
@@ -308,23 +222,6 @@ class Universe:
         listed: Iterable[str] = self.policy["decide"]
         ordered: dict[str, None] = dict.fromkeys([*first, IMAGE, *asked_for, *listed, *sorted(self.domains)])
         return [name for name in ordered if name in self.domains]
-
-
-class _Descending:
-    """Turns the order of a sort key around."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Descending) -> bool:
-        return bool(other.key < self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Descending) and bool(self.key == other.key)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _settled(date: str, as_of: str) -> bool:

@@ -1,0 +1,187 @@
+"""The images that can answer a request, best first, and what each holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.evaluate import Missing
+from stackcheck.catalog.identify import match_build, match_release, parsed_version
+from stackcheck.model.release import Component, Image, Instance
+from stackcheck.model.version import Version
+from stackcheck.solver.request import Request
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageCandidate:
+    """One image, or no image at all."""
+
+    image: Image | None
+
+    def value(self, attribute: str) -> Any:
+        """Return the image's name, or an attribute of it."""
+        if self.image is None:
+            return Missing.ABSENT
+        return self.image.attributes.get(attribute, Missing.UNKNOWN) if attribute else self.image.name
+
+
+class Shelf:
+    """The images of one request."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        request: Request,
+        instance: Instance | None,
+        arch: str,
+        is_contained: Callable[[Component], bool],
+    ) -> None:
+        """Know where images come from and what is asked of them; `is_contained` tells which components live in images."""
+        self.catalog = catalog
+        self.request = request
+        self.arch = arch
+        self.policy: Mapping[str, Any] = catalog.policy
+        self.fabric_wanted = bool(instance and instance.attributes.get("efa"))
+        self._is_contained = is_contained
+        self._implied: dict[tuple[str, str, str], str] = {}
+        self.asked = [w.component for w in request.frameworks] or [self.policy["default_framework"]]
+        self.families: Sequence[str] = self.policy["image_families"][request.images]
+        self.as_of = catalog.version.replace(".", "-")
+
+    def candidates(self) -> tuple[ImageCandidate, ...]:
+        """Return the image candidates: those made for the purpose, then no image, then the others."""
+        if self.request.image:
+            return (ImageCandidate(self.catalog.find_image(self.request.image)),)
+        usable = [i for i in self.catalog.images if i.family in self.families and self._is_usable(i)]
+        usable.sort(key=self._rank)
+        fitting = [ImageCandidate(i) for i in usable if self._serves_purpose(i)]
+        other = [ImageCandidate(i) for i in usable if not self._serves_purpose(i)]
+        none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
+        return (*fitting, *none, *other) or (ImageCandidate(None),)
+
+    def content(self, component: Component, image: Image) -> str:
+        """Return the version of a component in an image: stated, or implied by an exact requirement of what is stated."""
+        if component.id == "os":
+            return image.os
+        stated = image.contents.get(component.id, "")
+        if stated or component.id in image.absent or component.id not in self.policy["must_be_known"]:
+            return stated
+        for name in self.policy["implied_by"]:
+            if name in image.contents and name != component.id:
+                implied = self._implied_version(component.id, name, image)
+                if implied:
+                    return implied
+        return ""
+
+    def _implied_version(self, wanted: str, name: str, image: Image) -> str:
+        key = (wanted, name, image.contents[name])
+        if key not in self._implied:
+            self._implied[key] = self._exact_requirement(wanted, name, image)
+        return self._implied[key]
+
+    def _exact_requirement(self, wanted: str, name: str, image: Image) -> str:
+        component = self.catalog.component(name)
+        version = parsed_version(component, image.contents[name]) if component else None
+        release = match_release(component, version) if component and version else None
+        if release is None or version is None:
+            return ""
+        build = match_build(release, version, self.arch, image.contents.get("cuda"))
+        if wanted == "cuda" and build is not None and "cuda" in build.attributes:
+            return str(build.attributes["cuda"])
+        for row in (*(build.requires if build else ()), *(release.requires or ())):
+            if (
+                row.component == wanted
+                and row.range.startswith("==")
+                and "," not in row.range
+                and not row.extra
+            ):
+                return row.range.removeprefix("==").removesuffix(".*").strip()
+        return ""
+
+    def _is_usable(self, image: Image) -> bool:
+        if not image.verified or not image.reference:
+            return False
+        fits = self.arch in image.arch if image.arch else self.arch == "x86_64"
+        return fits and self._is_stated(image)
+
+    def _is_stated(self, image: Image) -> bool:
+        """Whether it is known which of the decisive components an image holds; only a base may hold none of them."""
+        if "base" in image.purpose:
+            return True
+        for name in self.policy["must_be_known"]:
+            component = self.catalog.component(name)
+            if component is not None and name not in image.absent and not self.content(component, image):
+                return False
+        return True
+
+    def _serves_purpose(self, image: Image) -> bool:
+        """Whether an image was made for what is asked for: an engine's image is no base for training."""
+        purposes: Mapping[str, Sequence[str]] = self.policy["purposes"]
+        wanted: set[str] = set()
+        for name in self.asked:
+            component = self.catalog.component(name)
+            wanted.update(purposes.get(component.layer if component else "", purposes["default"]))
+        return bool(wanted & set(image.purpose))
+
+    def _rank(self, image: Image) -> tuple[Any, ...]:
+        missing = sum(name not in image.contents for name in self.asked)
+        missing += sum(
+            w.component not in image.contents and self._wish_is_contained(w.component)
+            for w in self.request.wishes
+        )
+        newest = self._lead_version(image)
+        gaps = (
+            sum(name not in image.contents for name in self.policy["fabric_parts"])
+            if self.fabric_wanted
+            else 0
+        )
+        complete = sum(name in image.contents for name in self.policy["image_complete"])
+        past_patch = bool(image.eop and image.eop < self.as_of)
+        by_version = bool(self.request.frameworks) and self.request.policy == "newest"
+        return (
+            missing,
+            gaps,
+            past_patch if self.request.policy == "stable" else False,
+            Descending(newest if by_version else ()),
+            self.families.index(image.family),
+            past_patch,
+            image.platform in self.policy["platforms_last"],
+            Descending(newest),
+            -complete,
+            Descending(image.date),
+            image.name,
+        )
+
+    def _lead_version(self, image: Image) -> tuple[Any, ...]:
+        """Return the order of the first framework's version in an image, or nothing."""
+        component = self.catalog.component(self.asked[0])
+        if component is None or self.asked[0] not in image.contents:
+            return ()
+        try:
+            return Version(image.contents[self.asked[0]], component.scheme).public
+        except ValueError:
+            return ()
+
+    def _wish_is_contained(self, name: str) -> bool:
+        component = self.catalog.component(name)
+        return component is not None and self._is_contained(component)
+
+
+class Descending:
+    """Turns the order of a sort key around."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        """Wrap a key."""
+        self.key = key
+
+    def __lt__(self, other: Descending) -> bool:
+        return bool(other.key < self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descending) and bool(self.key == other.key)
+
+    __hash__ = None  # type: ignore[assignment]
