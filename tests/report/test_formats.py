@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 
@@ -18,7 +20,6 @@ from stackcheck.report.interface import Format, Options
 from stackcheck.report.registry import FORMATS, renderer
 from tests.samples import clean_report, hard_report
 
-SHARED = {"interface", "registry", "style", "wording", "stack_text"}
 OPTIONS = Options(tool_version="0.1.0", time_ms=1_764_374_400_000)
 each = pytest.mark.parametrize("target", FORMATS, ids=lambda f: f.name)
 
@@ -97,9 +98,13 @@ def test_suffixes_and_names_are_unique() -> None:
     assert len({f.name for f in FORMATS}) == len({f.suffix for f in FORMATS}) == len(FORMATS)
 
 
-def test_every_module_is_registered() -> None:
-    modules = {m.name for m in pkgutil.iter_modules(stackcheck.report.__path__)} - SHARED
-    assert {f.module.rpartition(".")[2] for f in FORMATS} == modules
+def test_every_module_that_renders_a_report_is_registered() -> None:
+    found = set()
+    for known in pkgutil.iter_modules(stackcheck.report.__path__, "stackcheck.report."):
+        render = getattr(importlib.import_module(known.name), "render", None)
+        if render is not None and list(inspect.signature(render).parameters) == ["report", "options"]:
+            found.add(known.name)
+    assert found == {f.module for f in FORMATS}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
