@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pkgutil
+import re
 from collections.abc import Callable
 
 import pytest
@@ -62,9 +63,11 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
 
 
 @each
-def test_no_package_registry_is_named(target: Exporter) -> None:
-    text = target.render(hard_stack()).lower()
-    assert not any(host in text for host in ("pypi.org", "pythonhosted", "download.pytorch"))
+def test_the_only_address_is_the_installer_s_or_a_source_s(target: Exporter) -> None:
+    text = target.render(hard_stack())
+    hosts = set(re.findall(r"https?://([^/\s\"']+)", text))
+    assert hosts <= {"efa-installer.amazonaws.com", "example.com"}
+    assert not re.search(r"--(extra-)?index-url|--find-links", text)
 
 
 @each
