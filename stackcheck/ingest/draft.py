@@ -40,6 +40,7 @@ class Draft:
         self.unknown_packages = 0
         self.adopted: Inventory | None = None
         self.shared = False
+        self.state: dict[str, str] = {}
 
     def claim(self, line: Line) -> None:
         """Use a line up; where `shared` is set, only say that something in it was understood."""

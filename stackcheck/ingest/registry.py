@@ -81,6 +81,7 @@ INGESTERS: tuple[Format, ...] = (
             "Persistence Mode  ", "Power Readings", "ECC Errors", "Max Clocks", "ECC Mode", "MIG Mode", "PCIe Generation",
             "Recovery Action", "Fabric")),
     Format("nvidia-smi-topo", "nvidia-smi topo -m", "nvidia_smi_topo", ("GPU0",)),
+    Format("nvidia-smi-nvlink", "nvidia-smi nvlink -s", "nvidia_smi_nvlink", ("Link 0: ",)),
     Format("nvidia-smi-query", "nvidia-smi --query-gpu", "nvidia_smi_query", ("driver_version", "compute_cap", "index, ", "name, "),
            commands=("--query-gpu",)),
     Format("nvidia-smi", "nvidia-smi", "nvidia_smi_table",

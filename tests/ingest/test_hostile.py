@@ -17,7 +17,7 @@ from stackcheck.ingest.read import decode, read_file
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import Inventory
 from stackcheck.model.inventory_json import inventory_from_json, inventory_to_json
-from tests.ingest.conftest import ALIASES, GPU_NAMES, SAMPLES, read_text
+from tests.ingest.reading import ALIASES, GPU_NAMES, SAMPLES, read_text
 
 _FILES = sorted(SAMPLES.iterdir())
 _BYTES = [path.read_bytes() for path in _FILES]

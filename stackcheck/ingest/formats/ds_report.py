@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.system import shared_memory
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
@@ -68,7 +69,7 @@ def read(draft: Draft) -> None:
             draft.component("cuda-toolkit", match[1], line)
             draft.component("torch", "", line, attributes={"cuda": match[2]})
         elif memory := _SHM.search(text):
-            draft.fact("limit:shm", round(float(memory[1]) * (1024 if memory[2] == "GB" else 1)), line)
+            shared_memory(draft, round(float(memory[1]) * (1 << (30 if memory[2] == "GB" else 20))), line)
         elif " .." in text and (match := _DOTTED.match(text)):
             handler = _KEYS.get(match["key"].strip().lower())
             if handler:

@@ -7,7 +7,8 @@ Source of the names: `nvidia-smi --help-query-gpu` and the report itself, driver
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
@@ -37,36 +38,107 @@ def _flag(name: str, *, every: bool) -> Setter:
         word = value.strip().lower()
         if word not in _YES and word not in _NO:
             return
-        new, old = word in _YES, draft.facts.get(name)
-        worse = old is None or (new is not old and new is not every)
-        if worse:
+        new, old = "enabled" if word in _YES else "disabled", draft.facts.get(name)
+        good = "enabled" if every else "disabled"
+        if old is None or (old == good and new != good):
             draft.fact(name, new, line)
 
     return put
 
 
-def _number(name: str, *, worse: Callable[[float, float], float]) -> Setter:
+def _count(name: str) -> Setter:
+    """Count the GPUs that say yes."""
+
+    def put(draft: Draft, value: str, line: Line) -> None:
+        word = value.strip().lower()
+        if word in _YES or word in _NO:
+            before = draft.facts.get(name)
+            number = before if isinstance(before, int) else 0
+            if word in _YES or before is None:
+                draft.fact(name, number + (word in _YES), line)
+
+    return put
+
+
+def _number(name: str, *, worse: Callable[[float, float], float], whole: bool = False) -> Setter:
     def put(draft: Draft, value: str, line: Line) -> None:
         match = _NUMBER.search(value)
         if match is None:
             return
-        new = float(match[0]) if "." in match[0] else int(match[0])
+        new = float(match[0]) if "." in match[0] and not whole else int(match[0].partition(".")[0])
         old = draft.facts.get(name)
-        if not isinstance(old, int | float) or worse(new, old) == new != old:
+        kept = new if not isinstance(old, int | float) else worse(new, old)
+        if kept != old:
+            draft.fact(name, kept, line)
+
+    return put
+
+
+def _total(new: float, old: float) -> float:
+    return new + old
+
+
+def _text(
+    name: str, good: frozenset[str] = frozenset(), spelled: Mapping[str, str] = MappingProxyType({})
+) -> Setter:
+    """Keep the first value in lower case, but let one that is not good replace a good one."""
+
+    def put(draft: Draft, value: str, line: Line) -> None:
+        old, new = draft.facts.get(name), value.strip().lower().replace("_", " ")
+        new = spelled.get(new, new)
+        if old is None or (good and old in good and new not in good):
             draft.fact(name, new, line)
 
     return put
 
 
-def _text(name: str, good: frozenset[str] = frozenset()) -> Setter:
-    """Keep the first value, but let one that is not good replace a good one."""
-
+def _verbatim(name: str) -> Setter:
     def put(draft: Draft, value: str, line: Line) -> None:
-        old = draft.facts.get(name)
-        if old is None or (good and old in good and value.strip() not in good):
-            draft.fact(name, value.strip(), line)
+        draft.first_fact(name, value.strip(), line)
 
     return put
+
+
+def _recovery(draft: Draft, value: str, line: Line) -> None:
+    if value.strip() != "None":
+        draft.first_fact("gpu_recovery_action", value.strip(), line)
+
+
+def _ecc(draft: Draft, value: str, line: Line) -> None:
+    draft.state["ecc"] = value.strip()
+    _flag("ecc", every=True)(draft, value, line)
+
+
+def _ecc_pending(draft: Draft, value: str, line: Line) -> None:
+    changes = value.strip() != draft.state.get("ecc", value.strip())
+    if changes or "ecc_change_pending" not in draft.facts:
+        draft.fact("ecc_change_pending", changes, line)
+
+
+def _power_limit(draft: Draft, value: str, line: Line) -> None:
+    draft.state["power_limit"] = value
+    _number("power_limit_w", worse=min, whole=True)(draft, value, line)
+
+
+def _power_default(draft: Draft, value: str, line: Line) -> None:
+    """The default follows the limit of the same GPU; `power_capped` counts the GPUs below it."""
+    _number("power_default_w", worse=min, whole=True)(draft, value, line)
+    limit, default = _NUMBER.search(draft.state.pop("power_limit", "")), _NUMBER.search(value)
+    if limit and default:
+        before = draft.facts.get("power_capped")
+        capped = (before if isinstance(before, int) else 0) + (float(limit[0]) < float(default[0]))
+        if capped != before:
+            draft.fact("power_capped", capped, line)
+
+
+def _bandwidth(draft: Draft, value: str, line: Line) -> None:
+    if value.strip().lower() == "degraded":
+        draft.add("fabric_health", "degraded bandwidth", line)
+
+
+def _clique(draft: Draft, value: str, line: Line) -> None:
+    if value.strip().isdigit() and len(value.strip()) < 9:
+        draft.add("nvlink_clique_ids", int(value), line)
 
 
 def _reason(name: str) -> Setter:
@@ -93,7 +165,7 @@ def _name(draft: Draft, value: str, line: Line) -> None:
     draft.gpu(value.strip(), line)
 
 
-def _count(draft: Draft, value: str, line: Line) -> None:
+def _gpu_count(draft: Draft, value: str, line: Line) -> None:
     if value.strip().isdigit() and len(value.strip()) < 5:
         draft.gpu(None, line, int(value))
 
@@ -107,50 +179,52 @@ PROPERTIES: dict[str, Setter] = {
     "driver_version": _driver,
     "cuda_version": _driver_cuda,
     "name": _name,
-    "count": _count,
+    "count": _gpu_count,
     "compute_cap": _capability,
     "persistence": _flag("persistence", every=True),
     "mig": _flag("mig", every=False),
-    "mig_pending": _flag("mig_pending", every=False),
-    "ecc": _flag("ecc", every=True),
-    "ecc_pending": _flag("ecc_pending", every=True),
-    "ecc_uncorrectable_volatile": _number("ecc_uncorrectable_volatile", worse=max),
-    "ecc_correctable_volatile": _number("ecc_correctable_volatile", worse=max),
-    "ecc_uncorrectable_aggregate": _number("ecc_uncorrectable_aggregate", worse=max),
-    "ecc_sram_threshold_exceeded": _flag("ecc_sram_threshold_exceeded", every=False),
-    "retired_pages_pending": _flag("retired_pages_pending", every=False),
+    "ecc": _ecc,
+    "ecc_pending": _ecc_pending,
+    "ecc_uncorrected": _number("ecc_uncorrected", worse=_total),
+    "ecc_corrected": _number("ecc_corrected", worse=_total),
+    "ecc_uncorrected_aggregate": _number("ecc_uncorrected_aggregate", worse=max),
+    "ecc_sram_threshold": _count("ecc_sram_threshold_exceeded"),
+    "retired_pages_pending": _count("retired_pages_pending"),
     "remapped_rows_correctable": _number("remapped_rows_correctable", worse=max),
     "remapped_rows_uncorrectable": _number("remapped_rows_uncorrectable", worse=max),
-    "remapped_rows_pending": _flag("remapped_rows_pending", every=False),
-    "remapped_rows_failure": _flag("remapped_rows_failure", every=False),
-    "compute_mode": _text("compute_mode", frozenset(("Default",))),
-    "performance_state": _text("performance_state"),
-    "fabric_state": _text("fabric_state", frozenset(("Completed",))),
-    "fabric_status": _text("fabric_status", frozenset(("Success",))),
-    "fabric_bandwidth": _text("fabric_bandwidth", frozenset(("Full",))),
-    "recovery_action": _text("gpu_recovery_action", frozenset(("None",))),
-    "gsp_firmware": _text("gsp_firmware"),
+    "remapped_rows_pending": _count("remapped_rows_pending"),
+    "remapped_rows_failure": _count("remapped_rows_failure"),
+    "compute_mode": _text("compute_mode", frozenset(("default",))),
+    "performance_state": _verbatim("performance_state"),
+    "fabric_state": _text("fabric_state", frozenset(("completed",))),
+    "fabric_status": _text("fabric_status", frozenset(("success",))),
+    "fabric_bandwidth": _bandwidth,
+    "clique": _clique,
+    "recovery_action": _recovery,
+    "gsp_firmware": _verbatim("gsp_firmware"),
     "addressing_mode": _text("addressing_mode"),
-    "virtualization_mode": _text("virtualization_mode"),
-    "pcie_gen": _number("pcie_gen", worse=min),
-    "pcie_gen_max": _number("pcie_gen_max", worse=max),
-    "pcie_width": _number("pcie_width", worse=min),
-    "pcie_width_max": _number("pcie_width_max", worse=max),
+    "virtualization": _text("virtualization", frozenset(("none", "passthrough")), {"pass-through": "passthrough"}),
+    "pcie_gen": _number("pcie_gen_current", worse=min),
+    "pcie_gen_max": _number("pcie_gen_max", worse=min),
+    "pcie_width": _number("pcie_width_current", worse=min),
+    "pcie_width_max": _number("pcie_width_max", worse=min),
     "pcie_replays": _number("pcie_replays", worse=max),
-    "power_draw": _number("power_draw_w", worse=max),
-    "power_limit": _number("power_limit_w", worse=min),
-    "power_limit_default": _number("power_limit_default_w", worse=max),
-    "power_limit_max": _number("power_limit_max_w", worse=max),
+    "power_draw": _number("power_draw_w", worse=max, whole=True),
+    "power_limit": _power_limit,
+    "power_default": _power_default,
+    "power_max": _number("power_max_w", worse=min, whole=True),
+    "clock_graphics": _number("clock_graphics_mhz", worse=min),
+    "clock_graphics_max": _number("clock_graphics_max_mhz", worse=min),
     "clock_sm": _number("clock_sm_mhz", worse=min),
-    "clock_sm_max": _number("clock_sm_max_mhz", worse=max),
+    "clock_sm_max": _number("clock_sm_max_mhz", worse=min),
     "clock_memory": _number("clock_memory_mhz", worse=min),
-    "clock_memory_max": _number("clock_memory_max_mhz", worse=max),
+    "clock_memory_max": _number("clock_memory_max_mhz", worse=min),
     "clock_application": _number("clock_application_mhz", worse=min),
     "temperature": _number("temperature_c", worse=max),
     "memory_total": _number("gpu_memory_mib", worse=min),
     "utilization": _number("gpu_utilization_percent", worse=max),
     **{f"reason_{r}": _reason(r) for r in (
-        "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown",
+        "gpu_idle", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown",
         "sync_boost", "applications_clocks_setting",
     )},
 }  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import is_private, version_variable
+from stackcheck.ingest.formats.system import memlock, shared_memory
 from stackcheck.ingest.interface import Document, Line
 
 _ARCH = {"amd64": "x86_64", "arm64": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
@@ -63,21 +64,18 @@ def _image(entry: dict[str, Any], config: dict[str, Any]) -> str:
 
 
 def _limits(draft: Draft, entry: dict[str, Any], lines: list[Line]) -> None:
-    """A running container's limits: /dev/shm in MiB, locked memory in KiB."""
+    """A running container's limits: /dev/shm in bytes, locked memory in KiB."""
     host = entry.get("HostConfig")
     if not isinstance(host, dict):
         return
     shm = host.get("ShmSize")
     if isinstance(shm, int) and 0 < shm < 1 << 60:
-        draft.fact("limit:shm", shm >> 20, _place(lines, '"ShmSize"'))
+        shared_memory(draft, shm, _place(lines, '"ShmSize"'))
     ulimits = host.get("Ulimits")
     for limit in ulimits if isinstance(ulimits, list) else ():
         if isinstance(limit, dict) and limit.get("Name") == "memlock" and isinstance(limit.get("Soft"), int):
             soft = limit["Soft"]
-            value: int | str = "unlimited" if soft < 0 else soft >> 10
-            line = _place(lines, '"memlock"')
-            draft.fact("memlock_kb", value, line)
-            draft.fact("limit:memlock", value, line)
+            memlock(draft, "unlimited" if soft < 0 else str(soft >> 10), _place(lines, '"memlock"'))
 
 
 def _place(lines: list[Line], text: str) -> Line:

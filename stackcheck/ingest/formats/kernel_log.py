@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stackcheck.ingest.draft import Draft
-from stackcheck.ingest.formats.rows import Row, Table, component, member, member_of, number, truth, understood
+from stackcheck.ingest.formats.rows import Row, Table, component, member, truth, understood
 from stackcheck.ingest.interface import Line
 
 _DRIVER = r"(\d{3,4}(?:\.\d{1,4}){1,3})"
@@ -51,7 +51,18 @@ def _kernel(draft: Draft, match: re.Match[str], line: Line) -> None:
 
 def _mismatch(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.component("driver", match[1], line, attributes={"part": "user-space"})
-    draft.fact("driver_library", match[1], line)
+    draft.fact("driver_library_mismatch", True, line)
+
+
+def _off_the_bus(draft: Draft, _: re.Match[str], line: Line) -> None:
+    draft.fact("gpu_fell_off_bus", True, line)
+    draft.add("xid", 79, line)
+
+
+def _killed(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.add("oom_killed", match[1], line)
+    before = draft.facts.get("oom_kills")
+    draft.fact("oom_kills", (before if isinstance(before, int) else 0) + 1, line)
 
 
 def _command_line(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -87,7 +98,7 @@ _ROWS: tuple[Row, ...] = (
     ("Xid", r"NVRM: (?:GPU at )?Xid \((?:PCI:)?([0-9A-Fa-f:.]{4,20})[^)]{0,60}\): (\d{1,4})\b", _xid),
     ("SXid", r"SXid \([^)]{1,60}\): (\d{1,6})\b", lambda draft, match, line: draft.add("sxid", int(match[1]), line)),
     ("recovery action changed", r"recovery action changed from 0x\w{1,4} \([^)]{1,60}\) to 0x\w{1,4} \(([^)]{1,60})\)", _recovery),
-    ("has fallen off the bus", r"fallen off the bus", member_of("xid", 79)),
+    ("has fallen off the bus", r"fallen off the bus", _off_the_bus),
     ("API mismatch: the client has", rf"the client has the version {_DRIVER}", _mismatch),
     ("NVRM: ", r"requires? use of the NVIDIA open kernel modules", truth("open_module_required", True)),
     ("NVRM: ", r"No NVIDIA (?:GPU|devices) found|No devices", truth("driver_finds_gpu", False)),
@@ -98,10 +109,10 @@ _ROWS: tuple[Row, ...] = (
     (": Unknown symbol ", r"\b(\w{1,60}): Unknown symbol (\w{1,120})", _symbol),
     ("no symbol version for", r"\b(\w{1,60}): no symbol version for (\w{1,120})", _symbol),
     ("disagrees about version of symbol", r"\b(\w{1,60}): disagrees about version of symbol (\w{1,120})", _symbol),
-    ("Out of memory: Killed process", r"Killed process \d{1,8} \(([^)]{1,40})\)", member("oom_killed")),
-    ("oom-kill:", r"task=([\w:./-]{1,40})", member("oom_killed")),
-    ("Memory cgroup out of memory", r"Killed process \d{1,8} \(([^)]{1,40})\)", member("oom_killed")),
-    ("available PCIe bandwidth, limited by", r"(\d{1,4}\.\d{1,3}) Gb/s available PCIe bandwidth", number("pcie_bandwidth_limited_gbps")),
+    ("Out of memory: Killed process", r"Killed process \d{1,8} \(([^)]{1,40})\)", _killed),
+    ("oom-kill:", r"task=([\w:./-]{1,40})", _killed),
+    ("Memory cgroup out of memory", r"Killed process \d{1,8} \(([^)]{1,40})\)", _killed),
+    ("available PCIe bandwidth, limited by", r"(\d{1,4}\.\d{1,3} Gb/s available PCIe bandwidth, limited by [^()]{1,60})", member("pcie_bandwidth_limited")),
     ("AER: ", r"AER: (?:Corrected|Uncorrected|Multiple)", truth("pcie_aer_errors", True)),
     ("Kernel command line:", r"Kernel command line: (.{1,600})", _command_line),
     ("loading out-of-tree module taints", r"taints kernel", understood),

@@ -96,7 +96,7 @@ def _info(draft: Draft, info: dict[str, Any], places: _Places) -> None:
 
 
 def _capacity(draft: Draft, amounts: dict[str, Any], places: _Places, *, shared: bool) -> None:
-    for name in ("nvidia.com/gpu", "vpc.amazonaws.com/efa", "hugepages-2Mi"):
+    for name in ("nvidia.com/gpu", "vpc.amazonaws.com/efa"):
         value = amounts.get(name)
         if not isinstance(value, str | int):
             continue

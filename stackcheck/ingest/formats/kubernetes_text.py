@@ -24,16 +24,16 @@ _AMOUNT = Lazy(
     r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=]| ) ?['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
 )
 _KUBELET = Lazy(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
-_MIB = {
-    "": 1 / (1 << 20),
-    "k": 1000 / (1 << 20),
-    "Ki": 1 / 1024,
-    "M": 1e6 / (1 << 20),
-    "Mi": 1,
-    "G": 1e9 / (1 << 20),
-    "Gi": 1024,
-    "T": 1e12 / (1 << 20),
-    "Ti": 1 << 20,
+_BYTES = {
+    "": 1,
+    "k": 1000,
+    "Ki": 1 << 10,
+    "M": 10**6,
+    "Mi": 1 << 20,
+    "G": 10**9,
+    "Gi": 1 << 30,
+    "T": 10**12,
+    "Ti": 1 << 40,
 }
 _RESOURCES = frozenset(("nvidia.com/gpu",))
 
@@ -60,6 +60,7 @@ def read(draft: Draft) -> None:
         bare = text.lstrip("# ")
         if "OOMKilled" in text:
             draft.add("oom_killed", "container", line)
+            draft.fact("oom_kills", 1, line)
         if (
             ("io/" in text or "com/" in text)
             and (match := _LABEL.match(text))
@@ -103,7 +104,11 @@ def _amount(draft: Draft, match: re.Match[str], section: str, line: Line) -> Non
         draft.gpu(None, line, number)
     elif name == "memory" or name.startswith("hugepages"):
         if section == "limits":
-            kind = "memory" if name == "memory" else "hugepages"
-            draft.fact(f"limit:{kind}", round(number * _MIB[unit]), line)
+            size = number * _BYTES[unit]
+            if name == "memory":
+                draft.fact("limit:memory", size, line)
+            else:
+                page = 1 << (30 if name.endswith("1Gi") else 21)
+                draft.fact("limit:hugepages", size // page, line)
     else:
         draft.fact(f"limit:{name}", number, line)

@@ -115,8 +115,8 @@ def _driver_library(draft: Draft, stem: str, version: str, path: str, line: Line
         draft.component("cuda-compat", version, line, path=path)
         return
     draft.component("driver", version, line, path=path, attributes={"part": "user-space"})
-    if stem in ("libcuda", "libnvidia-ml"):
-        draft.fact("driver_library", version, line)
+    if stem == "libnvidia-ml":
+        draft.first_fact("driver_nvml", version, line)
 
 
 def _resolved(draft: Draft, match: re.Match[str], line: Line, *, first: bool) -> None:
@@ -125,6 +125,8 @@ def _resolved(draft: Draft, match: re.Match[str], line: Line, *, first: bool) ->
     if match["stem"] != "libcuda" or not first:
         return
     draft.fact("libcuda_path", path, line)
+    if version := re.search(r"libcuda\.so\.(\d{3}\.[\d.]{1,12})\Z", path):
+        draft.fact("libcuda_version", version[1], line)
     if "/compat" in path and not re.search(r"libcuda\.so\.\d{3}\.", path):
         draft.component("cuda-compat", "", line, path=path, loaded=True)
 

@@ -17,6 +17,7 @@ from stackcheck.ingest.formats.rows import (
     member_of,
     number,
     text,
+    truth,
     understood,
 )
 from stackcheck.ingest.interface import Line
@@ -112,6 +113,7 @@ _ROWS: tuple[Row, ...] = (
     ("Loaded runtime CuDNN library", r"Loaded runtime CuDNN library: (\d{1,2}\.\d{1,3}\.\d{1,3}) but source was compiled with: (\d{1,2}\.\d{1,3}\.\d{1,3})", _cudnn_pair),
     ("but found runtime version", r"compiled against \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\) but found runtime version \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\)", _cudnn_compiled),
     ("found version ", r"driver on your system is too old \(found version (\d{4,6})\)", _driver_too_old),
+    ("Driver/library version mismatch", r"Driver/library version mismatch", truth("driver_library_mismatch", True)),
     ("Libfabric error: ", r"Libfabric error: \((-?\d{1,5})\)", number("libfabric_error")),
     ("EFA internal error: ", r"EFA internal error: \((\d{1,6})\)", number("efa_error")),
     ("Libfabric EFA provider", r"Libfabric EFA provider has encountered", understood),

@@ -39,7 +39,7 @@ def _environment(draft: Draft, match: re.Match[str], line: Line) -> None:
 
 
 def _plugin(draft: Draft, match: re.Match[str], line: Line) -> None:
-    draft.fact("nccl_net_plugin", match[1], line)
+    draft.fact("nccl_net_plugin_name", match[1], line)
     draft.fact("nccl_net_plugin_loaded", True, line)
     if match[2]:
         draft.fact("nccl_net_api", int(match[2]), line)
@@ -68,8 +68,17 @@ def _provider(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.fact("nccl_provider", match[1].rstrip("*,"), line)
     if match[2]:
         draft.fact("nccl_fabric", match[2], line)
-    if match[3]:
+    if match[3] and not match[1].startswith(_NO_FABRIC):
         draft.fact("nic_count", int(match[3]), line)
+
+
+_NO_FABRIC = (
+    "tcp",
+    "sockets",
+    "udp",
+    "net",
+    "shm",
+)  # libfabric providers that count network interfaces, not RDMA devices
 
 
 def _platform(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -108,10 +117,10 @@ def _nvls(draft: Draft, match: re.Match[str], line: Line) -> None:
 
 def _fabric(draft: Draft, match: re.Match[str], line: Line) -> None:
     states = {
-        "0": "Not Supported",
-        "1": "Not Started",
-        "2": "In Progress",
-        "3": "Completed",
+        "0": "not supported",
+        "1": "not started",
+        "2": "in progress",
+        "3": "completed",
     }  # nvmlGpuFabricState_t
     if match[1] in states:
         draft.fact("fabric_state", states[match[1]], line)

@@ -14,9 +14,9 @@ _UNIT = Lazy(r" \[\w{1,8}\]$")
 _COUNTED = Lazy(r"\s{0,12}(\d{1,4}) (?=\S)")
 _FIELDS: dict[str, str] = {
     "name": "name", "gpu_name": "name", "driver_version": "driver_version", "count": "count", "compute_cap": "compute_cap",
-    "persistence_mode": "persistence", "mig.mode.current": "mig", "mig.mode.pending": "mig_pending", "ecc.mode.current": "ecc",
-    "ecc.mode.pending": "ecc_pending", "ecc.errors.uncorrected.volatile.total": "ecc_uncorrectable_volatile",
-    "ecc.errors.corrected.volatile.total": "ecc_correctable_volatile", "ecc.errors.uncorrected.aggregate.total": "ecc_uncorrectable_aggregate",
+    "persistence_mode": "persistence", "mig.mode.current": "mig", "ecc.mode.current": "ecc",
+    "ecc.mode.pending": "ecc_pending", "ecc.errors.uncorrected.volatile.total": "ecc_uncorrected",
+    "ecc.errors.corrected.volatile.total": "ecc_corrected", "ecc.errors.uncorrected.aggregate.total": "ecc_uncorrected_aggregate",
     "retired_pages.pending": "retired_pages_pending", "remapped_rows.correctable": "remapped_rows_correctable",
     "remapped_rows.uncorrectable": "remapped_rows_uncorrectable", "remapped_rows.pending": "remapped_rows_pending",
     "remapped_rows.failure": "remapped_rows_failure", "compute_mode": "compute_mode", "pstate": "performance_state",
@@ -24,12 +24,13 @@ _FIELDS: dict[str, str] = {
     "pcie.link.gen.current": "pcie_gen", "pcie.link.gen.gpucurrent": "pcie_gen", "pcie.link.gen.max": "pcie_gen_max",
     "pcie.link.width.current": "pcie_width", "pcie.link.width.max": "pcie_width_max", "pcie.replay_counter": "pcie_replays",
     "power.draw": "power_draw", "power.draw.average": "power_draw", "power.limit": "power_limit", "enforced.power.limit": "power_limit",
-    "power.default_limit": "power_limit_default", "power.max_limit": "power_limit_max", "clocks.sm": "clock_sm", "clocks.current.sm": "clock_sm",
+    "power.default_limit": "power_default", "power.max_limit": "power_max", "clocks.gr": "clock_graphics", "clocks.current.graphics": "clock_graphics", "clocks.max.gr": "clock_graphics_max",
+    "clocks.max.graphics": "clock_graphics_max", "clocks.sm": "clock_sm", "clocks.current.sm": "clock_sm",
     "clocks.max.sm": "clock_sm_max", "clocks.mem": "clock_memory", "clocks.current.memory": "clock_memory", "clocks.max.memory": "clock_memory_max",
     "clocks.applications.graphics": "clock_application", "temperature.gpu": "temperature", "memory.total": "memory_total",
     "utilization.gpu": "utilization",
 }  # fmt: skip
-_REASONS = ("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sync_boost",
+_REASONS = ("gpu_idle", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sync_boost",
             "applications_clocks_setting")  # fmt: skip
 _FIELDS.update(
     {f"clocks_{kind}_reasons.{r}": f"reason_{r}" for kind in ("event", "throttle") for r in _REASONS}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_lines import listed
+from stackcheck.ingest.formats.gpu_properties import put
 from stackcheck.ingest.interface import Line, SourceText
 from stackcheck.ingest.patterns import Lazy
 
@@ -51,7 +52,7 @@ def read(draft: Draft) -> None:
             if gpus.capability:
                 draft.first_fact("compute_capability", gpus.capability, line)
         elif "MIG " in text and "Device" in text and "UUID: MIG-" in text:
-            draft.fact("mig", True, line)
+            put(draft, "mig", "enabled", line)
     if rows and border:
         draft.gpu(None, rows[min(rows)], len(rows))
     if named and _whole_list(draft.source):
@@ -82,32 +83,13 @@ def _table(draft: Draft, line: Line, rows: dict[int, Line]) -> None:
     if row := _ROW.match(text.strip()):
         rows[int(row["index"])] = line
         draft.gpu(row["model"], line)
-        if row["persistence"] != "N/A":
-            _all_true(draft, "persistence", row["persistence"] == "On", line)
+        put(draft, "persistence", row["persistence"], line)
         if ecc := _ECC.search(text):
-            _ecc(draft, ecc[1], line)
+            put(draft, "ecc", "on" if ecc[1].isdigit() else ecc[1], line)
+            if ecc[1].isdigit():
+                put(draft, "ecc_uncorrected", ecc[1], line)
     elif (memory := _MEMORY.search(text)) and (power := _POWER.search(text)):
         draft.first_fact("gpu_memory_mib", int(memory[2]), line)
         draft.first_fact("power_limit_w", int(power[2]), line)
     elif mig := _MIG.search(text):
-        if mig[1] == "Enabled":
-            draft.fact("mig", True, line)
-        else:
-            draft.first_fact("mig", False, line)
-
-
-def _ecc(draft: Draft, value: str, line: Line) -> None:
-    if value == "Off":
-        draft.fact("ecc", False, line)
-    elif value.isdigit():
-        draft.first_fact("ecc", True, line)
-        count = int(value)
-        previous = draft.facts.get("ecc_uncorrectable_volatile")
-        if not isinstance(previous, int) or count > previous:
-            draft.fact("ecc_uncorrectable_volatile", count, line)
-
-
-def _all_true(draft: Draft, name: str, value: bool, line: Line) -> None:
-    """A fact about all GPUs is true only if it is true of each."""
-    if not value or name not in draft.facts:
-        draft.fact(name, value and draft.facts.get(name) is not False, line)
+        put(draft, "mig", mig[1], line)

@@ -118,7 +118,15 @@ def _service(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
         if state in _STATES:
             draft.fact(f"service:{name}", state, line)
         elif "no such file" in state or "not be found" in state:
-            draft.fact(f"service:{name}", "not-found", line)
+            _no_service(draft, name, line)
+
+
+def _no_service(draft: Draft, name: str, line: Line) -> None:
+    """A unit that does not exist means that the component it belongs to is not installed."""
+    draft.fact(f"service:{name}", "not-found", line)
+    component = draft.context.component(name)
+    if component:
+        draft.absent(component, line)
 
 
 def _module_count(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
@@ -307,7 +315,7 @@ def _self_explaining(draft: Draft, line: Line) -> None:
     if "cannot access" in text and (match := _NO_ACCESS.search(text)):
         draft.fact(_path_fact(match["path"]), False, line)
     elif ("could not be found" in text or "unit file state" in text) and (match := _NO_UNIT.search(text)):
-        draft.fact(f"service:{match['name'] or match['state']}", "not-found", line)
+        _no_service(draft, match["name"] or match["state"], line)
     elif "Active: " in text and (match := _ACTIVE.match(text)):
         unit = re.search(r"systemctl status ([\w@-]{1,80})", draft.source.command) or _unit_above(draft, line)
         if unit:

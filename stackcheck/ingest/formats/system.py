@@ -51,8 +51,18 @@ def _limit(name: str) -> Handler:
 
 
 def _shm(draft: Draft, match: re.Match[str], line: Line) -> None:
-    size = float(match[1]) * {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1 << 20}[match[2]]
-    draft.fact("limit:shm", round(size), line)
+    shared_memory(draft, round(float(match[1]) * (1 << {"K": 10, "M": 20, "G": 30, "T": 40}[match[2]])), line)
+
+
+def shared_memory(draft: Draft, size: int, line: Line) -> None:
+    """Record the size of /dev/shm in bytes."""
+    draft.fact("limit:shm", size, line)
+    draft.fact("shm_bytes", size, line)
+
+
+def _hugepages(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.fact("hugepages_total", int(match[1]), line)
+    draft.fact("limit:hugepages", int(match[1]), line)
 
 
 def _nvcc(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -98,7 +108,7 @@ _ROWS: tuple[Row, ...] = (
     ("Max open files", r"Max open files\s{1,20}(\d{1,10}|unlimited)", _limit("nofile")),
     ("ulimit soft", r"ulimit soft\s{0,20}: (\d{1,10})", _limit("nofile")),
     ("/shm", r"(?:shm|tmpfs)\s{1,40}(\d{1,6}(?:\.\d{1,3})?)([KMGT])\s.{0,80}/dev/shm", _shm),
-    ("HugePages_Total:", r"HugePages_Total:\s{1,20}(\d{1,10})", number("hugepages_total")),
+    ("HugePages_Total:", r"HugePages_Total:\s{1,20}(\d{1,10})", _hugepages),
     ("HugePages_Free:", r"HugePages_Free:\s{1,20}(\d{1,10})", number("hugepages_free")),
     ("Hugepagesize:", r"Hugepagesize:\s{1,20}(\d{1,10}) kB", number("hugepage_kb")),
     ("NUMA node(s)", r"NUMA node\(s\)\s{0,20}:\s{1,40}(\d{1,4})", number("numa_nodes")),
@@ -117,8 +127,8 @@ _ROWS: tuple[Row, ...] = (
     (" mtu ", r"\A\s{0,4}\d{1,4}: ([\w.@-]{1,40}?)(?:@[\w.-]{1,40})?: <", _interface),
     ("ip -o link: ", r"ip -o link: ([\w.,@ -]{1,600})", _interface_list),
     ("Hypervisor vendor", r"Hypervisor vendor\s{0,30}: {1,20}(\w{1,30})", text("hypervisor")),
-    ("ACSCtl:", r"ACSCtl:.{0,40}SrcValid\+", truth("acs", True)),
-    ("iommu", r"\biommu=(pt|on|off|nopt)\b", text("iommu")),
+    ("ACSCtl:", r"ACSCtl:.{0,40}SrcValid\+", truth("acs_enabled", True)),
+    ("iommu", r"\biommu(?:\.passthrough)?=(?:pt|1)\b", truth("iommu", "passthrough")),
     ("GLIBCXX_", r"\AGLIBCXX_(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)\s*\Z", member("glibcxx_provided")),
     ("Model name:", r"Model name:\s{1,40}(\S.{1,80})", text("cpu_model")),
     ("CPU(s):", r"\ACPU\(s\):\s{1,40}(\d{1,5})", largest("cpu_count")),

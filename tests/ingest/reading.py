@@ -1,12 +1,14 @@
+"""Names the tests know, and short ways to read a text."""
+
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 from stackcheck.ingest import ingest
 from stackcheck.ingest.interface import normal
+from stackcheck.ingest.read import read_file
 from stackcheck.model.inventory import Inventory
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -68,9 +70,6 @@ GPU_NAMES: Mapping[str, str] = {
     "l40s": "l40s",
 }
 
-Reader = Callable[..., Inventory]
-
-
 def read_text(*texts: str, forced_format: str | None = None, name: str = "paste.txt") -> Inventory:
     """Return the inventory of texts, each a file of its own: the first is called `name`."""
     pairs = [(name if i == 0 else f"{i}-{name}", text) for i, text in enumerate(texts)]
@@ -82,9 +81,13 @@ def versions(inventory: Inventory, component: str) -> set[str]:
     return {o.version for o in inventory.components.get(component, ())}
 
 
-@pytest.fixture
-def sample() -> Callable[[str], Inventory]:
-    def read(name: str) -> Inventory:
-        return read_text((SAMPLES / name).read_text(encoding="utf-8"), name=name)
+def read_sample(*names: str) -> Inventory:
+    """Return the inventory of samples, read as files of one node."""
+    pairs = [(name, read_file(SAMPLES / name)) for name in names]
+    return ingest(pairs, aliases=ALIASES, gpu_names=GPU_NAMES)
 
-    return read
+
+def attributes(inventory: Inventory, component: str) -> dict[str, Any]:
+    """Return the attributes of the only observation of a component."""
+    (seen,) = inventory.components[component]
+    return dict(seen.attributes)
