@@ -22,7 +22,7 @@ from typing import Callable
 from stackcheck_probes.interface import AbsentError, RefusedError
 
 OUTPUT_LIMIT = 16 << 20
-_DIRECTORIES = (
+DIRECTORIES = (
     "/usr/bin",
     "/usr/sbin",
     "/bin",
@@ -71,9 +71,14 @@ def find(name: str) -> Command:
     return {command.name: command for command in COMMANDS}[name]
 
 
-def run(name: str, environ: Mapping[str, str], timeout: float) -> Output:
-    """Start a command of the list and return its output; raises ``AbsentError`` or ``RefusedError`` (with the reason)."""
-    argv = _argv(find(name))
+def run(
+    name: str, environ: Mapping[str, str], timeout: float, directories: tuple[str, ...] = DIRECTORIES
+) -> Output:
+    """Start a command of the list and return its output; raises ``AbsentError`` or ``RefusedError`` (with the reason).
+
+    Programs are looked for in ``directories`` alone, not along the caller's PATH.
+    """
+    argv = _argv(find(name), directories)
     try:
         process = subprocess.Popen(
             argv,
@@ -110,11 +115,11 @@ def _captured_rc(name: str, read: Callable[[str, int], bytes]) -> int:
     return int(text) if text.lstrip("-").isdigit() else 0
 
 
-def _argv(command: Command) -> list[str]:
+def _argv(command: Command, directories: tuple[str, ...]) -> list[str]:
     if command.name == "nvml":
         source = pkgutil.get_data(__package__ or "stackcheck_probes", "nvml_child.py") or b""
         return [sys.executable, "-I", "-S", "-c", source.decode()]
-    for directory in _DIRECTORIES:
+    for directory in directories:
         path = f"{directory}/{command.argv[0]}"
         if os.access(path, os.X_OK):
             return [path, *command.argv[1:]]

@@ -18,6 +18,7 @@ METADATA_LIMIT = 1 << 20
 RECORD_LIMIT = 32 << 20
 SITE_LIMIT = 400_000
 _HEADER = re.compile(r"^(Name|Version): *(.+?) *$", re.MULTILINE)
+_PIN = re.compile(r"^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^,;()\s]+)", re.MULTILINE)
 _CONDA = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$")
 
 
@@ -128,16 +129,17 @@ def _fields(line: str) -> tuple[str, str, str]:
 
 
 def requirements(files: FileSystem, distribution: Distribution) -> dict[str, str]:
-    """Return the exact pins among its requirements: normalised name -> version (``nvidia-nccl-cu13`` -> ``2.28.9``)."""
+    """Return the exact pins among its requirements: normalised name -> version (``nvidia-nccl-cu13`` -> ``2.28.9``).
+
+    A name pinned to several versions (one per platform) is left out.
+    """
     try:
         text = files.read(posixpath.join(distribution.path, "METADATA"), METADATA_LIMIT).decode(
             "utf-8", "replace"
         )
     except HostError:
         return {}
-    pins: dict[str, str] = {}
-    for match in re.finditer(
-        r"^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]]*\])? *\(?==([^,;() ]+)", text, re.MULTILINE
-    ):
-        pins[re.sub(r"[-_.]+", "-", match[1]).lower()] = match[2]
-    return pins
+    pins: dict[str, set[str]] = {}
+    for match in _PIN.finditer(text):
+        pins.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), set()).add(match[2])
+    return {name: versions.pop() for name, versions in pins.items() if len(versions) == 1}

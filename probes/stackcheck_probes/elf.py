@@ -76,7 +76,7 @@ class Elf:
     def _unpack(self, layout: str, offset: int) -> tuple[int, ...]:
         try:
             return struct.unpack_from(layout, self.data, offset)
-        except struct.error:
+        except (struct.error, OverflowError):
             raise ElfError("a table points outside the file") from None
 
     def _read_segments(self, offset: int, size: int, count: int) -> list[tuple[int, int, int, int, int]]:
@@ -105,6 +105,11 @@ class Elf:
                 return where + address - start
         raise ElfError("an address lies in no segment")
 
+    def _table(self, tag: int) -> int:
+        if tag not in self._tags:
+            raise ElfError("a dynamic table is missing")
+        return self._offset(self._tags[tag][0])
+
     def _string(self, offset: int) -> str:
         end = self.data.find(b"\0", offset, offset + MAX_STRING)
         if offset < 0 or end < 0:
@@ -112,7 +117,7 @@ class Elf:
         return self.data[offset:end].decode("utf-8", "replace")
 
     def _tag_string(self, index: int) -> str:
-        return self._string(self._offset(self._tags[DT_STRTAB][0]) + index)
+        return self._string(self._table(DT_STRTAB) + index)
 
     def tables(self) -> list[tuple[int, int]]:
         """Return offset and size of the headers: of the file, of its segments, of its sections, and of the dynamic segment."""
@@ -162,7 +167,7 @@ class Elf:
     def _gnu_lookup(self, name: str) -> bool:
         encoded = name.encode("utf-8", "surrogateescape")
         wanted = _gnu_hash(encoded)
-        table = self._offset(self._tags[DT_GNU_HASH][0])
+        table = self._table(DT_GNU_HASH)
         buckets, first, words, shift = self._unpack("<IIII", table)
         if not buckets or not words:
             return False
@@ -172,7 +177,7 @@ class Elf:
         start = table + 16 + 8 * words
         index = self._unpack("<I", start + 4 * (wanted % buckets))[0]
         chains = start + 4 * buckets
-        symbols, strings = self._offset(self._tags[DT_SYMTAB][0]), self._offset(self._tags[DT_STRTAB][0])
+        symbols, strings = self._table(DT_SYMTAB), self._table(DT_STRTAB)
         for step in range(index, index + MAX_ENTRIES if index >= first else index):
             link = self._unpack("<I", chains + 4 * (step - first))[0]
             if link | 1 == wanted | 1:
@@ -232,7 +237,7 @@ class Elf:
     def _chain(self, tag: int, layout: str, next_at: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         if tag not in self._tags or DT_STRTAB not in self._tags:
             return
-        offset = self._offset(self._tags[tag][0])
+        offset = self._table(tag)
         for _ in range(4096):
             yield offset, self._unpack(layout, offset)
             step = self._unpack("<I", offset + next_at)[0]

@@ -14,22 +14,8 @@ from functools import cache
 from pathlib import Path
 
 MACHINES = {"x86_64": 62, "aarch64": 183}
-FLAGS = [
-    "-shared",
-    "-nostdlib",
-    "-Os",
-    "-s",
-    "-fPIC",
-    "-fcf-protection=none",
-    "-fno-asynchronous-unwind-tables",
-    "-Wl,--build-id=none",
-    "-Wl,-z,noseparate-code",
-    "-Wl,-z,norelro",
-    "-Wl,--hash-style=gnu",
-    "-Wl,-z,max-page-size=64",
-    "-Wl,-z,common-page-size=64",
-    "-Wl,--no-as-needed",
-]
+FLAGS = ["-shared", "-nostdlib", "-Os", "-s", "-fPIC", "-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-Wl,--build-id=none", "-Wl,-z,norelro", "-Wl,--hash-style=gnu", "-Wl,--no-as-needed"]
+SMALL = ["-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=64", "-Wl,-z,common-page-size=64"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +34,8 @@ class Spec:
     relocatable: tuple[tuple[str, int], ...] = ()
     source: str = ""
     machine: str = "x86_64"
+    loadable: bool = False
+    """Aligned to pages, so that ld.so takes it; about 9 kB."""
 
 
 def container(images: tuple[tuple[str, int], ...]) -> bytes:
@@ -84,7 +72,14 @@ def _build(spec: Spec, folder: Path) -> bytes:
             path.write_bytes(container(images))
             lines.append(f'__asm__(".section {section},\\"a\\"\\n.balign 8\\n.incbin \\"{path}\\"\\n.text");')
     (folder / "a.c").write_text("\n".join(lines) + "\n")
-    command = ["gcc", *FLAGS, "-o", str(folder / "a.so"), str(folder / "a.c")]
+    command = [
+        "gcc",
+        *FLAGS,
+        *([] if spec.loadable else SMALL),
+        "-o",
+        str(folder / "a.so"),
+        str(folder / "a.c"),
+    ]
     command += [f"-Wl,-soname,{spec.soname}"] if spec.soname else []
     command += [f"-Wl,--disable-new-dtags,-rpath,{spec.rpath}"] if spec.rpath else []
     command += [f"-Wl,--enable-new-dtags,-rpath,{spec.runpath}"] if spec.runpath else []

@@ -418,7 +418,7 @@ def torch_package(tree: Tree, site: str, torch: Torch, rpath: str = TORCH_RPATH)
     module = f"{site}/torch/_C.cpython-312-{tree.machine}-linux-gnu.so"
     tree.library(module, Spec(needed=("libtorch_python.so",), rpath="$ORIGIN/lib"))
     tree.wheel(site, "torch", torch.version, (*(f"{lib}/{name}" for name in specs), module), (
-        "nvidia-cudnn-cu13==9.20.0.48; platform_system == 'Linux'", f"nvidia-nccl-cu13=={torch.nccl}; platform_system == 'Linux'",
+        f"nvidia-cudnn-cu13=={torch.cudnn}; platform_system == 'Linux'", f"nvidia-nccl-cu13=={torch.nccl}; platform_system == 'Linux'",
         f"nvidia-nvshmem-cu13=={torch.nvshmem}", f"triton=={torch.triton}", "filelock"))  # fmt: skip
 
 

@@ -1,0 +1,171 @@
+"""NVML is asked in a child process: the answers of a library with nvml.h's structures come back, a hang or crash does not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stackcheck_probes import commands, nvidia_smi
+from stackcheck_probes.gpu_summary import fabric_health, summary
+from stackcheck_probes.interface import RefusedError
+
+from tests.nodes.healthy import smi_xml
+
+# Prototypes and structures as in nvml.h; the values are those of a B200 with one link down.
+SOURCE = r"""
+#include <string.h>
+#include <stdio.h>
+typedef struct { char legacy[16]; unsigned domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; } nvmlPciInfo_t;
+typedef struct { unsigned version; unsigned char clusterUuid[16]; unsigned status; unsigned cliqueId; unsigned state; unsigned healthMask; } fabric_t;
+typedef struct { unsigned environment, ccFeature, devToolsMode; } conf_t;
+typedef struct { unsigned long long total, free, used; } memory_t;
+typedef struct device *nvmlDevice_t;
+int nvmlInit_v2(void) { INIT }
+int nvmlShutdown(void) { return 0; }
+int nvmlSystemGetDriverVersion(char *v, unsigned n) { snprintf(v, n, "580.126.20"); return 0; }
+int nvmlSystemGetNVMLVersion(char *v, unsigned n) { snprintf(v, n, "13.580.126.20"); return 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int *v) { *v = 13000; return 0; }
+int nvmlSystemGetConfComputeState(conf_t *c) { c->ccFeature = 1; return 0; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) { if (i == 1) return 15; *d = (nvmlDevice_t)0x1234; return 0; }
+int nvmlDeviceGetName(nvmlDevice_t d, char *v, unsigned n) { if (d != (nvmlDevice_t)0x1234) return 2; snprintf(v, n, "NVIDIA B200"); return 0; }
+int nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, nvmlPciInfo_t *p) { p->pciDeviceId = 0x290110DE; strcpy(p->busId, "00000000:9A:00.0"); return 0; }
+int nvmlDeviceGetPersistenceMode(nvmlDevice_t d, unsigned *v) { *v = 1; return 0; }
+int nvmlDeviceGetEccMode(nvmlDevice_t d, unsigned *c, unsigned *p) { *c = 1; *p = 0; return 0; }
+int nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned *c, unsigned *u, unsigned *p, unsigned *f) { *c = 1; *u = 2; *p = 1; *f = 0; return 0; }
+int nvmlDeviceGetTotalEccErrors(nvmlDevice_t d, unsigned t, unsigned k, unsigned long long *v) { if (t != 1) return 2; *v = k ? 7 : 3; return 0; }
+int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *v) { *v = 0x48; return 0; }
+int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t d, unsigned *v) { *v = 800000; return 0; }
+int nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *v) { *v = 1000000; return 0; }
+int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 3; return 0; }
+int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 5; return 0; }
+int nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, int *a, int *b) { *a = 10; *b = 0; return 0; }
+int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 1; *b = 1; return 0; }
+int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, memory_t *m) { m->total = 192265846784ull; return 0; }
+int nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t d, char *v) { strcpy(v, "580.126.20"); return 0; }
+int nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned l, unsigned *s) { if (l >= 18) return 2; *s = l != 4; return 0; }
+int nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d, fabric_t *f) {
+  if (f->version != 0x02000024) return 25;
+  f->clusterUuid[0] = 0xab; f->status = 0; f->cliqueId = 32; f->state = 3; f->healthMask = 0x101; return 0; }
+"""
+
+
+def library(folder: Path, init: str = "return 0;") -> None:
+    """Compile a libnvidia-ml.so.1."""
+    source = folder / "nvml.c"
+    source.write_text(SOURCE.replace("INIT", init))
+    target = folder / "libnvidia-ml.so.1"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", str(target), str(source)], check=True)
+
+
+def ask(folder: Path, timeout: float = 10.0) -> dict[str, Any]:
+    """Return the child's answer."""
+    output = commands.run("nvml", {"LD_LIBRARY_PATH": str(folder)}, timeout)
+    loaded: dict[str, Any] = json.loads(output.out)
+    return loaded
+
+
+def test_every_answer_comes_back(tmp_path: Path) -> None:
+    library(tmp_path)
+    answer = ask(tmp_path)
+    assert (answer["driver"], answer["cuda"], answer["confidential_computing"]) == ("580.126.20", [13000], 1)
+    gpu, lost = answer["gpus"]
+    assert lost == {"error": 15}
+    assert gpu == {
+        "name": "NVIDIA B200", "bus_id": "00000000:9a:00.0", "device_id": "2901", "persistence": [1], "ecc": [1, 0],
+        "remapped": [1, 2, 1, 0], "ecc_volatile": [3], "ecc_aggregate": [7], "reasons": [72], "power_limit": [800000],
+        "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [1, 1], "memory": [183359],
+        "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 13],
+        "fabric": {"state": 3, "status": 0, "clique": 32, "health": 0x101, "cluster": "ab" + "00" * 15},
+    }  # fmt: skip
+
+
+def test_summary_takes_the_worst(tmp_path: Path) -> None:
+    library(tmp_path)
+    facts = {name: value for name, value, _raw in summary([ask(tmp_path)["gpus"][0]])}
+    assert facts["ecc_change_pending"] is True
+    assert facts["clocks_event_reasons"] == ["hw_slowdown", "hw_thermal_slowdown"]
+    assert (facts["power_capped"], facts["power_limit_w"]) == (1, 800)
+    assert (facts["nvlink_active"], facts["nvlink_inactive"]) == (17, 1)
+    assert (facts["pcie_gen_current"], facts["pcie_gen_max"]) == (3, 5)
+    assert facts["fabric_state"] == "completed"
+    assert facts["fabric_health"] == ["degraded bandwidth"]
+    assert facts["nvlink_clique_ids"] == [32]
+    assert "pcie_width_current" not in facts, "what NVML does not say stays unknown"
+
+
+def test_fabric_health_mask() -> None:
+    assert fabric_health([0b10]) == []
+    assert fabric_health([0b01, 0b01 << 4]) == ["degraded bandwidth", "route unhealthy"]
+    assert fabric_health([5 << 8]) == ["incorrect configuration"]
+    assert fabric_health([1 << 8]) == []
+
+
+def test_a_mismatch_is_told_by_its_status(tmp_path: Path) -> None:
+    library(tmp_path, "return 18;")
+    assert ask(tmp_path) == {"error": "nvmlInit_v2 returned 18", "status": 18}
+
+
+def test_no_library_is_an_answer(tmp_path: Path) -> None:
+    assert "libnvidia-ml.so.1" in ask(tmp_path)["error"]
+
+
+def test_a_library_that_hangs_costs_its_time(tmp_path: Path) -> None:
+    library(tmp_path, "for (;;) ; return 0;")
+    start = time.monotonic()
+    with pytest.raises(RefusedError, match="did not answer"):
+        ask(tmp_path, 0.7)
+    assert time.monotonic() - start < 2.5
+
+
+def test_a_library_that_crashes_does_not_reach_us(tmp_path: Path) -> None:
+    library(tmp_path, "*(volatile int *)0 = 1; return 0;")
+    output = commands.run("nvml", {"LD_LIBRARY_PATH": str(tmp_path)}, 10.0)
+    assert output.rc < 0
+    assert output.out == ""
+
+
+def test_nvidia_smi_says_the_same() -> None:
+    answer = nvidia_smi.parse(smi_xml("550.163.01", "12.4", 2))
+    facts = {name: value for name, value, _raw in summary(answer["gpus"])}
+    assert answer["cuda"] == [12040]
+    assert answer["gpus"][0]["device_id"] == "2330"
+    assert (facts["persistence"], facts["mig"], facts["ecc"]) == ("enabled", "disabled", "enabled")
+    assert (facts["power_limit_w"], facts["power_capped"], facts["gpu_memory_mib"]) == (700, 0, 81559)
+    assert (facts["fabric_state"], facts["clocks_event_reasons"]) == ("completed", ["gpu_idle"])
+    assert (facts["remapped_rows_pending"], facts["ecc_uncorrected"], facts["compute_mode"]) == (
+        0,
+        0,
+        "default",
+    )
+
+
+def test_nvidia_smi_with_other_words() -> None:
+    text = smi_xml("550.163.01", "12.4", 1).replace("<remapped_row_pending>No", "<remapped_row_pending>Yes")
+    text = text.replace("clocks_event_reason", "clocks_throttle_reason").replace(
+        "700.00 W</current", "N/A</current"
+    )
+    text = text.replace("reason_hw_slowdown>Not Active", "reason_hw_slowdown>Active")
+    facts = {name: value for name, value, _raw in summary(nvidia_smi.parse(text)["gpus"])}
+    assert facts["remapped_rows_pending"] == 1
+    assert facts["clocks_event_reasons"] == ["gpu_idle", "hw_slowdown"]
+    assert "power_capped" not in facts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Failed to initialize NVML",
+        "<a/>",
+        "<nvidia_smi_log>",
+        '<!DOCTYPE x [<!ENTITY a "b">]><nvidia_smi_log>&a;</nvidia_smi_log>',
+    ],
+)
+def test_what_is_no_nvidia_smi_xml_is_refused(text: str) -> None:
+    with pytest.raises(nvidia_smi.SmiError):
+        nvidia_smi.parse(text)

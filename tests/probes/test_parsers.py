@@ -1,0 +1,185 @@
+"""Texts of kernels, drivers and installers, as they are printed."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from stackcheck_probes import pci
+from stackcheck_probes.host import parse_environ
+from stackcheck_probes.mounts import Mount, parse_mounts
+from stackcheck_probes.probes import cpu, driver, efa, environment, kernellog, netplugin, system, topology
+from stackcheck_probes.sysdb import parse_status, release
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "flavour"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22)  Tue",
+            "580.95.05",
+            "open",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.105.08  Release Build",
+            "580.105.08",
+            "open",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.54.03  Tue Jun  6 22:20:39 UTC 2023",
+            "535.54.03",
+            "proprietary",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.211.01  Release Build",
+            "570.211.01",
+            "proprietary",
+        ),
+        ("NVRM version: something new 999.10 here", "999.10", "proprietary"),
+        ("GCC version:  gcc version 11.4.0", None, None),
+    ],
+)
+def test_driver_version(line: str, version: str | None, flavour: str | None) -> None:
+    assert driver.parse_version(line + "\nGCC version: 12.3.0\n")[:2] == (version, flavour)
+
+
+def test_module_information() -> None:
+    data = b"junk\0version=580.95.05\0license=Dual MIT/GPL\0srcversion=ABC\0vermagic=6.8\0"
+    assert driver.parse_modinfo(data) == {"version": "580.95.05", "license": "Dual MIT/GPL"}
+
+
+def test_efa_packages_in_both_spellings() -> None:
+    debian = "libfabric1-aws_2.4.0amzn1.0_amd64 efa_2.5.0-1.amzn1_amd64 efa-config_1.15_all"
+    assert efa.parse_packages(debian) == {
+        "libfabric1-aws": "2.4.0amzn1.0",
+        "efa": "2.5.0-1.amzn1",
+        "efa-config": "1.15",
+    }
+    rpm = "libfabric-aws-2.4.0amzn1.0-1.amzn2023.x86_64 efa-3.0.0-1.amzn2023.noarch libnccl-ofi-1.18.0-1.aarch64"
+    assert efa.parse_packages(rpm) == {
+        "libfabric-aws": "2.4.0amzn1.0",
+        "efa": "3.0.0",
+        "libnccl-ofi": "1.18.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "version"), [("2.17.3g", "2.17.3"), ("3.1.0g", "3.1.0"), ("2.17.3", "2.17.3")]
+)
+def test_efa_driver_version(raw: str, version: str) -> None:
+    assert efa.driver_version(raw) == version
+
+
+def test_xid_events_lose_process_names() -> None:
+    text = (
+        "[ 4410.2] NVRM: Xid (PCI:0001:00:00): 119, pid=4711, name=nvidia-smi, Timeout waiting for RPC from GSP!\n"
+        "[ 4416.2] NVRM: Xid (PCI:0001:00:00): 120, GSP error\n[ 1.0] NVRM: Xid (PCI:0000:53:00): 79, GPU has fallen off the bus.\n"
+    )
+    found = list(kernellog.events(text, kernellog._XID))
+    assert [number for number, _message in found] == [119, 120, 79]
+    assert found[0][1] == "PCI:0001:00:00: 119, Timeout waiting for RPC from GSP!"
+
+
+def test_switch_errors() -> None:
+    line = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28006, Non-fatal, Link 46 MC TS crumbstore MCTO"
+    assert [number for number, _message in kernellog.events(line, kernellog._SXID)] == [28006]
+
+
+def test_nccl_conf() -> None:
+    text = "# comment\nNCCL_DEBUG=WARN\n NCCL_SOCKET_IFNAME = ^docker0,lo # why\nnonsense\n=x\n"
+    assert environment.parse_nccl_conf(text) == {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": "^docker0,lo"}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("NCCL_PROTO", True), ("FI_PROVIDER", True), ("LD_PRELOAD", True), ("SLURM_CPU_BIND", True), ("SLURM_JOB_NODELIST", False),
+        ("SLURM_JOB_USER", False), ("PATH", False), ("HF_TOKEN", False), ("VLLM_API_KEY", False), ("AWS_SECRET_ACCESS_KEY", False),
+        ("NVIDIA_TF32_OVERRIDE", True), ("WANDB_API_KEY", False),
+    ],
+)  # fmt: skip
+def test_variables_that_say_something(name: str, wanted: bool) -> None:
+    assert environment.wanted(name) is wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "names"),
+    [
+        (None, "net", ["libnccl-net.so"]),
+        ("ofi", "net", ["ofi", "libnccl-net-ofi.so"]),
+        ("none", "net", []),
+        (
+            "/opt/x/libnccl-net-ofi.so",
+            "net",
+            ["/opt/x/libnccl-net-ofi.so", "libnccl-net-/opt/x/libnccl-net-ofi.so.so"],
+        ),
+        ("spcx,ofi", "net", ["spcx", "libnccl-net-spcx.so", "ofi", "libnccl-net-ofi.so"]),
+        (None, "tuner", ["libnccl-tuner.so"]),
+    ],
+)
+def test_names_nccl_tries_to_open(value: str | None, kind: str, names: list[str]) -> None:
+    assert netplugin.candidates(value, kind) == names
+
+
+def test_environment_blocks() -> None:
+    assert parse_environ(b"A=1\0B=x=y\0NOTHING\0C=\0") == {"A": "1", "B": "x=y", "C": ""}
+    assert parse_environ(b'export A=1\n# no\nB="two words"\n1X=3\nC-D=4\n') == {"A": "1", "B": "two words"}
+    assert parse_environ(b"") == {}
+
+
+def test_mounts_with_blanks_in_their_names() -> None:
+    line = "10.0.0.5@tcp:/fsx /mnt/my\\040data lustre rw,flock 0 0\nshort line\n"
+    assert list(parse_mounts(line)) == [Mount("10.0.0.5@tcp:/fsx", "/mnt/my data", "lustre", "rw,flock")]
+
+
+def test_memory_numbers() -> None:
+    assert cpu.parse_meminfo("MemTotal:  2048 kB\nHugePages_Total:     4\nbad\n") == {
+        "MemTotal": 2048,
+        "HugePages_Total": 4,
+    }
+
+
+def test_os_release() -> None:
+    assert system.parse_os_release('ID="amzn"\nVERSION_ID="2023"\n#x=y\nrubbish\n') == {
+        "ID": "amzn",
+        "VERSION_ID": "2023",
+    }
+
+
+def test_boot_parameters_keep_what_bears_on_gpus() -> None:
+    line = "BOOT_IMAGE=/vmlinuz root=UUID=1234 ro iommu=pt intel_idle.max_cstate=1 ip=10.0.0.1 password=x pci=realloc"
+    assert system.redact_cmdline(line) == "iommu=pt intel_idle.max_cstate=1 pci=realloc"
+
+
+def test_uevent() -> None:
+    assert pci.parse_uevent("DRIVER=efa\nPCI_ID=1D0F:EFA2\n\n") == {"DRIVER": "efa", "PCI_ID": "1D0F:EFA2"}
+
+
+def test_access_control_register() -> None:
+    config = bytearray(4096)
+    struct.pack_into("<I", config, 0x100, 0x0001 | 1 << 16 | 0x148 << 20)
+    struct.pack_into("<IHH", config, 0x148, 0x000D | 1 << 16, 0x5F, 0x1D)
+    assert topology.acs_control(bytes(config)) == 0x1D
+    assert topology.acs_control(bytes(config[:256])) is None
+    assert topology.acs_control(bytes(4096)) is None
+    struct.pack_into("<I", config, 0x100, 0x0001 | 0x100 << 20)
+    assert topology.acs_control(bytes(config)) is None, "a ring of capabilities ends"
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("580.95.05-0ubuntu0.22.04.1", "580.95.05"), ("1:580.126.20-1", "580.126.20"), ("1:4.5.2-1", "4.5.2"), ("3.7.0", "3.7.0"),
+        ("2.15.6-1fsx22", "2.15.6"), ("2025.10.14-1", "2025.10.14"), ("1.17.8-1", "1.17.8"),
+    ],
+)  # fmt: skip
+def test_upstream_part_of_a_package_version(version: str, expected: str) -> None:
+    assert release(version) == expected
+
+
+def test_only_installed_packages_of_dpkg_count() -> None:
+    text = (
+        "Package: a\nStatus: install ok installed\nVersion: 1\n\nPackage: b\nStatus: deinstall ok config-files\nVersion: 2\n\n"
+        "Package: c\nVersion: 3\n"
+    )
+    assert dict(parse_status(text)) == {"a": "1"}
