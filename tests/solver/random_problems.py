@@ -13,11 +13,11 @@ _Term = tuple[int, int]
 
 def anything(rng: random.Random) -> Problem:
     """Return a problem of any density, with incompatibilities of one to four terms and shared origins."""
-    sizes = [rng.randint(2, 6) for _ in range(rng.randint(1, 12))]
-    count = int(rng.uniform(0, 16) * len(sizes))
+    sizes = [rng.randint(2, 6) for _ in range(rng.randint(1, 14))]
+    count = int(rng.uniform(0, 18) * len(sizes))
     builder = _builder(sizes)
     for _ in range(count):
-        terms = rng.choice([1] + [2] * 60 + [3] * 30 + [4] * 10)
+        terms = rng.choice([1] + [2] * 80 + [3] * 240 + [4] * 80)
         chosen = rng.sample(range(len(sizes)), min(terms, len(sizes)))
         builder.forbid([_term(rng, sizes, v) for v in chosen], rng.randrange(max(1, count // 2)))
     return builder.build()
@@ -95,5 +95,5 @@ def _builder(sizes: list[int]) -> ProblemBuilder:
 
 
 def _term(rng: random.Random, sizes: list[int], variable: int) -> _Term:
-    few = rng.choice([1, 1, 2, sizes[variable]])
+    few = rng.choice([1, 2, 2, sizes[variable]])
     return variable, sum({1 << rng.randrange(sizes[variable]) for _ in range(few)})
