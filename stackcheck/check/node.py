@@ -229,7 +229,7 @@ class Node:
     def _fact(self, prefix: str, rest: str, subject: str) -> Any:
         if prefix == "env":
             return self.inventory.environment.get(rest, self._unset())
-        names = (subject,) if prefix in _FACT_PREFIXES else (rest, subject, *self._fact_names.get(rest, ()))
+        names = (subject,) if prefix in _FACT_PREFIXES else (rest, subject)
         for name in names:
             if name in self.inventory.facts:
                 value = self.inventory.facts[name]
@@ -237,11 +237,6 @@ class Node:
                     value = _WORDS.get(value.strip().lower(), value)
                 return Missing.ABSENT if value is None else value
         return Missing.UNKNOWN
-
-    @cached_property
-    def _fact_names(self) -> Mapping[str, tuple[str, ...]]:
-        """Other names of a fact, by the name that rules use."""
-        return {n: tuple(also) for n, also in self.catalog.policy.get("fact_names", {}).items()}
 
     def _unset(self) -> Missing:
         whole = self.inventory.facts.get("environment_complete")
@@ -301,10 +296,9 @@ class Node:
     def evidence(self, subject: str) -> Evidence | None:
         """Return where a subject was seen."""
         head = head_of(subject)
-        for name in (head, *(f"fact:{n}" for n in self._fact_names.get(head.removeprefix("fact:"), ()))):
-            known = self.inventory.evidence.get(name)
-            if known is not None:
-                return known
+        known = self.inventory.evidence.get(head)
+        if known is not None:
+            return known
         observations = self.observations.get(head)
         if observations:
             return _primary(observations).evidence

@@ -59,7 +59,7 @@ def _parents(by_id: Mapping[str, Finding], catalog: Catalog) -> dict[str, str]:
             ):
                 parent.setdefault(consequence, finding.id)
     for finding in by_id.values():
-        twin = _stronger_twin(finding, by_id)
+        twin = _stronger_twin(finding, by_id, catalog)
         if twin is not None and finding.id not in parent and not _leads_to(twin.id, finding.id, parent):
             parent[finding.id] = twin.id
     return parent
@@ -82,15 +82,26 @@ def _root(name: str, parent: Mapping[str, str]) -> str:
     return name
 
 
-def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding]) -> Finding | None:
-    """Return a rule's finding that says the same as a GPU row's or a package's: same kind, same first subject, no less severe."""
-    if not finding.id.startswith(("gpu-", "requires-")):
+def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding], catalog: Catalog) -> Finding | None:
+    """Return the finding that says the same and why: a rule's beside a GPU row's, a package's or a mere line's.
+
+    The same is said by the same kind about the same first subject, no less severe.
+    """
+    if not _is_bare(finding, catalog):
         return None
     for other in by_id.values():
-        if other.id.startswith(("gpu-", "requires-")) or other.severity.rank > finding.severity.rank:
+        if _is_bare(other, catalog) or other.severity.rank > finding.severity.rank:
             continue
         if other.subjects[0] == finding.subjects[0] and other.kind == finding.kind:
             return other
         if finding.id.startswith("requires-") and set(finding.subjects) <= set(other.subjects):
             return other
     return None
+
+
+def _is_bare(finding: Finding, catalog: Catalog) -> bool:
+    """Whether a finding tells no cause: a row or requirement of a table, or a rule that looks at nothing but logged lines."""
+    if finding.id.startswith(("gpu-", "requires-")):
+        return True
+    rule = catalog.rule(finding.id)
+    return rule is not None and all(s.startswith("log:") for s in rule.subject_names())
