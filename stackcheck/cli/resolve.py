@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from stackcheck.cli import streams
+from stackcheck.cli import output, streams
 from stackcheck.cli.parser import add_target
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of resolve."""
     add_target(parser)
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    output.add_format(parser)
     parser.add_argument(
         "--export",
         action="append",
@@ -39,38 +39,39 @@ def run(options: argparse.Namespace) -> int:
     stack = resolve(catalog, request_from(options, catalog))
     exports = [_export(spec, stack) for spec in options.export] if stack.solved else []
     if options.output and stack.solved:
-        from stackcheck.export.registry import exporter
+        from stackcheck.export.registry import export
 
-        streams.write_file(options.output, exporter("lock").render(stack))
+        streams.write_file(options.output, export("lock", stack))
     for path, text in exports:
         if path:
             streams.write_file(path, text)
     to_stdout = [text for path, text in exports if not path]
-    streams.answer("\n".join(to_stdout) if to_stdout else _rendered(stack, options))
+    if to_stdout:
+        streams.answer("\n".join(to_stdout))
+    else:
+        deliver_stack(stack, options, verbose=options.verbose)
     return streams.OK if stack.solved else streams.FINDINGS
 
 
-def _rendered(stack: Stack, options: argparse.Namespace) -> str:
-    if options.format == "json":
-        import json
+def deliver_stack(stack: Stack, options: argparse.Namespace, *, verbose: bool = False) -> None:
+    """Write a stack or a conflict in the format asked for."""
 
+    def text() -> str:
+        from stackcheck.report.stack_text import render_stack
+
+        return render_stack(stack, **output.looks(), verbose=verbose)
+
+    def body() -> object:
         from stackcheck.model.stack_json import stack_to_json
 
-        return json.dumps(stack_to_json(stack), indent=2, ensure_ascii=False)
-    from stackcheck.report.stack_text import render_stack
+        return stack_to_json(stack)
 
-    return render_stack(
-        stack,
-        colour=streams.colour(),
-        width=streams.width(),
-        verbose=options.verbose,
-        ascii_only=not streams.unicode(),
-    )
+    output.deliver(options, text, body)
 
 
 def _export(spec: str, stack: Stack) -> tuple[str, str]:
     """Return path (empty for stdout) and text of one `--export FORMAT[=PATH]`."""
-    from stackcheck.export.registry import exporter
+    from stackcheck.export.registry import export
 
     name, equals, path = spec.partition("=")
-    return (path if equals and path != "-" else "", exporter(name).render(stack))
+    return (path if equals and path != "-" else "", export(name, stack))

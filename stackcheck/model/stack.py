@@ -40,6 +40,8 @@ class Pin:
     layer: str
     name: str = ""
     build: str = ""
+    index_build: bool | None = None
+    """Whether this build is the one that a plain install takes; None if the release has no builds."""
     accepts: str = ""
     """The range of versions that would do as well, as far as the facts say."""
     grade: Grade = Grade.UNKNOWN

@@ -72,6 +72,9 @@ def _image_to_json(image: StackImage) -> dict[str, Any]:
 def _pin_to_json(pin: Pin) -> dict[str, Any]:
     return {
         "version": pin.version,
+        "name": pin.name,
+        "build": pin.build or None,
+        "index_build": pin.index_build,
         "accepts": pin.accepts,
         "scope": pin.scope,
         "layer": pin.layer,
@@ -118,7 +121,12 @@ def _stack(body: dict[str, Any]) -> Stack:
     target, image, conflict = body["target"], body.get("image"), body.get("conflict")
     return Stack(
         target=Target(
-            gpu=str(target["gpu"]), instance=target.get("instance"), arch=str(target.get("arch") or "")
+            gpu=str(target["gpu"]),
+            instance=target.get("instance"),
+            arch=str(target.get("arch") or ""),
+            gpu_name=str(target.get("gpu_name") or ""),
+            gpu_count=target.get("gpu_count"),
+            efa_interfaces=target.get("efa_interfaces"),
         ),
         image=_image(image) if image else None,
         pins=tuple(_pin(str(c), entry) for c, entry in body["components"].items()),
@@ -174,6 +182,9 @@ def _pin(component: str, entry: dict[str, Any]) -> Pin:
         version=str(entry["version"]),
         scope=str(entry.get("scope") or ""),
         layer=str(entry.get("layer") or ""),
+        name=str(entry.get("name") or ""),
+        build=str(entry.get("build") or ""),
+        index_build=entry.get("index_build"),
         accepts=str(entry.get("accepts") or ""),
         grade=Grade(entry.get("grade") or "unknown"),
         origin=str(entry.get("origin") or ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from stackcheck.solver.shelf import ImageCandidate
 
 _MOST_HELD_BACK = 3
 _MOST_REASONS = 4
+_CUDA_SUFFIX = re.compile(r"-cu\d+\Z")
 _WORST = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT)
 
 
@@ -119,6 +121,7 @@ class _Answer:
             layer=component.layer,
             name=component.name,
             build=candidate.build.label if candidate.build else "",
+            index_build=candidate.build.default if candidate.build else None,
             accepts="" if brief else self._accepts(name, candidate, exclusions),
             grade=self._grade(name, candidate, broken),
             origin=_origin_word(component, candidate),
@@ -463,14 +466,21 @@ def _origin_word(component: Component, candidate: Candidate) -> str:
 
 
 def purl_of(component: Component, candidate: Candidate) -> str:
-    """Return the purl of what would be installed, or an empty text if the component is in no package index."""
+    """Return the purl of what would be installed, or an empty text if the component is in no package index.
+
+    Packages of one component differ by the CUDA major in their name; `wheel_version` is an attribute where a package counts
+    differently from its product (nvidia-cuda-runtime 13.0.96 is CUDA 13.0.2).
+    """
     packages = [p for p in component.packages if p.startswith("pkg:pypi/")]
     if not packages or candidate.version is None:
         return ""
-    label = candidate.build.label if candidate.build else ""
-    fitting = [p for p in packages if label and p.endswith(label)]
-    plain = [p for p in packages if not p.rpartition("-")[2].startswith("cu")] or packages
-    return f"{(fitting or plain)[0]}@{candidate.version.text}"
+    major = candidate.attributes.get("cuda_major")
+    labels = [candidate.build.label] if candidate.build else []
+    labels += [f"cu{major}"] if major else []
+    fitting = [p for label in labels for p in packages if p.endswith(f"-{label}")]
+    plain = [p for p in packages if not _CUDA_SUFFIX.search(p)] or packages
+    version = candidate.attributes.get("wheel_version", candidate.version)
+    return f"{(fitting or plain)[0]}@{version}"
 
 
 def describe_range(known: Sequence[tuple[str, bool]]) -> str:

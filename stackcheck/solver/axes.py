@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing, parsed_range
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
+from stackcheck.catalog.timeline import series_of
 from stackcheck.model.errors import UsageError
 from stackcheck.model.release import Component, Gpu, Image, Instance, Release
 from stackcheck.solver.candidates import Candidate, Origin, released, shipped
@@ -168,7 +169,7 @@ def _release(catalog: Catalog, component: Component, release: Release, without: 
     return Entry(
         release.version.text,
         release.version.text,
-        series(release),
+        series_of(release),
         release.date,
         tuple(units.values()),
         "yanked" if release.yanked else "",
@@ -187,12 +188,6 @@ def _only(component: Component, release: Release) -> Component:
 def _arches(release: Release) -> frozenset[str]:
     known = release.attributes.get("arch")
     return known if isinstance(known, frozenset) and known else frozenset(ARCHES)
-
-
-def series(release: Release) -> str:
-    """Return the series of a release: its branch where it has one, else its first two numbers."""
-    branch = release.attributes.get("branch")
-    return str(branch) if branch is not None else ".".join(map(str, release.version.minor))
 
 
 def _entailed(

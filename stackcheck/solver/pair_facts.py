@@ -75,6 +75,7 @@ def story(catalog: Catalog, picture: Pairing, row: int, column: int) -> PairStor
     one, two = picture.rows.entries[row], picture.columns.entries[column]
     found: dict[PairFact, list[str]] = {}
     grades: dict[str, list[Grade]] = {}
+    held: dict[str, PairFact] = {}  # what is as it should be is told once, whatever the variant
     shipped = _shipped(catalog, picture, one, two)
     pairs = [(a, b) for a in one.units for b in two.units]
     for mine, theirs in [p for p in pairs if together(*p, picture.context)] or pairs:
@@ -85,7 +86,8 @@ def story(catalog: Catalog, picture: Pairing, row: int, column: int) -> PairStor
             label += f" {'/'.join(sorted(mine.arches & theirs.arches))}" if len(mine.arches) == 1 else ""
         grades.setdefault(label, []).append(worst([f.grade for f in facts]))
         for fact in facts:
-            found.setdefault(fact, []).append(label)
+            first = held.setdefault(fact.rule, fact) if fact.grade is Grade.SUPPORTED and fact.rule else fact
+            found.setdefault(first, []).append(label)
     variants = {label: worst(several) for label, several in grades.items()}
     everywhere = len(variants)
     told = [_with_variants(f, labels, everywhere) for f, labels in found.items()]

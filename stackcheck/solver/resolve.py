@@ -259,7 +259,7 @@ def _alternative(
         chosen = encoding.candidate(solution.values, wish.component)
         gone = chosen is None or chosen.origin in (Origin.ABSENT, Origin.UNSTATED)
         to = f"leave {wish.component} out" if chosen is None or gone else f"{wish.component}=={chosen.text}"
-        changes.append(Change(wish.text if wish.flag != "--host" else f"host {wish.text}", to))
+        changes.append(Change(f"{wish.flag} {wish.text}", to))
     stack = build_stack(encoding, solution, brief=True)
     result = {p.component: p.version for p in stack.pins}
     return Alternative(

@@ -18,7 +18,6 @@ def test_lock_keeps_to_its_schema(make) -> None:  # type: ignore[no-untyped-def]
     jsonschema.validate(json.loads(render(make())), SCHEMA)
 
 
-@pytest.mark.xfail(strict=False, reason="stack_from_json does not read the whole target yet")
 @pytest.mark.parametrize("make", [hard_stack, bare_stack, empty_stack])
 def test_a_lock_read_again_writes_the_same_lock(make) -> None:  # type: ignore[no-untyped-def]
     text = render(make())
