@@ -68,8 +68,8 @@ def add_matrices(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that describe the stack asked for; shared by resolve, why and graph."""
+def add_target(parser: argparse.ArgumentParser, *, lock: str = "keep what can stay of this lock") -> None:
+    """Add the flags that describe the stack asked for; shared by resolve, why and graph. `lock` says what --lock does there."""
     parser.add_argument("--gpu", help="GPU model, e.g. b200 (see `stackcheck show gpu`)")
     parser.add_argument(
         "--instance", help="cloud instance type, e.g. p5en.48xlarge; implies GPU, CPU and fabric"
@@ -116,5 +116,5 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         default="newest",
         help="what to prefer (docs/solver.md)",
     )
-    parser.add_argument("--lock", metavar="FILE", help="keep what can stay of this lock")
+    parser.add_argument("--lock", metavar="FILE", help=lock)
     add_matrices(parser)

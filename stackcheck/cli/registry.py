@@ -33,7 +33,7 @@ class Command:
 
     def load(self) -> CommandModule:
         """Import the module."""
-        module: CommandModule = importlib.import_module(f"stackcheck.cli.{self.module}")  # type: ignore[assignment]
+        module: CommandModule = importlib.import_module(f"stackcheck.cli.{self.module}")
         return module
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
 from stackcheck.model.errors import InputError, UsageError
 from stackcheck.model.inventory import Inventory
 from stackcheck.model.stack import Stack
-from stackcheck.solver.request import Request, Wish, parse_wish
+from stackcheck.solver.request import Policy, Request, Wish, parse_wish
 
 _LARGEST_LOCK = 20_000_000  # bytes
 
@@ -50,6 +50,54 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
     )
 
 
+_TARGET_FLAGS = ("gpu", "instance", "framework", "wishes", "without", "image", "host", "python", "arch")
+
+
+def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Request, Stack]:
+    """Return the request that a lock records, and the lock.
+
+    Raises:
+        UsageError: other flags describe a stack too.
+        InputError: the lock cannot be used.
+    """
+    given = [f for f in _TARGET_FLAGS if getattr(options, f)]
+    if given:
+        flag = {"wishes": "with"}.get(given[0], given[0])
+        raise UsageError(f"--lock and --{flag} exclude each other", fix="leave one out")
+    lock = read_lock(options.lock)
+    wishes = [parse_wish(text, flag="--lock") for text in lock.requirements]
+    image = catalog.find_image(f"{lock.image.repository}:{lock.image.tag}") if lock.image else None
+    return (
+        Request(
+            gpu="" if lock.target.instance else lock.target.gpu,
+            instance=lock.target.instance,
+            arch=lock.target.arch or None,
+            frameworks=tuple(w for w in wishes if _is_framework(w, catalog)),
+            wishes=tuple(w for w in wishes if not _is_framework(w, catalog)),
+            images="any" if lock.image else "none",
+            image=image.name if image else None,
+            policy=_policy(lock.policy, options.lock),
+        ),
+        lock,
+    )
+
+
+def _is_framework(wish: Wish, catalog: Catalog) -> bool:
+    """Whether a wish names what is to run: a lock does not record the flag."""
+    component = catalog.component(wish.component) or catalog.component(
+        catalog.aliases.get(normalised(wish.component), "")
+    )
+    return component is not None and component.layer in ("framework", "training", "serving")
+
+
+def _policy(name: str, where: str) -> Policy:
+    if name not in get_args(Policy):
+        raise InputError(
+            f"policy {name[:40]!r} is not known", where=where, fix=f"known: {', '.join(get_args(Policy))}"
+        )
+    return cast(Policy, name)
+
+
 def read_lock(path: str) -> Stack:
     """Return the stack of a lock file.
 
@@ -67,11 +115,10 @@ def read_json_file(path: str) -> Any:
     Raises:
         InputError: it cannot be read, is too large or no JSON.
     """
+    from stackcheck.ingest.read import read_file
+
+    text = read_file(path, limit=_LARGEST_LOCK)
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            text = file.read(_LARGEST_LOCK + 1)
-        if len(text) > _LARGEST_LOCK:
-            raise InputError("too large for a lock or inventory", where=path, fix="give the right file")
         return json.loads(text)
     except json.JSONDecodeError as fault:
         raise InputError(
@@ -79,11 +126,12 @@ def read_json_file(path: str) -> Any:
             where=f"{path}:{fault.lineno}:{fault.colno}",
             fix="give a file written by stackcheck",
         ) from fault
-    except (OSError, UnicodeDecodeError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-        raise InputError(f"cannot be read: {reason}", where=path, fix="check the path") from fault
     except RecursionError as fault:
         raise InputError("nested too deeply", where=path, fix="give a file written by stackcheck") from fault
+    except ValueError as fault:
+        raise InputError(
+            f"no JSON: {str(fault)[:80]}", where=path, fix="give a file written by stackcheck"
+        ) from fault
 
 
 def host_inventory(name: str, catalog: Catalog) -> Inventory:

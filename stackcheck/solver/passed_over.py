@@ -54,7 +54,10 @@ def passed_over(context: PinContext) -> tuple[tuple[NotTaken, ...], tuple[NotTak
         return (), ()
     judged = [_judged(context, other) for other in _others(context)]
     groups = [
-        list(g) for _, g in groupby(judged, key=lambda o: (o.newer, o.verdict, o.origins, o.given, _words(context, o)))
+        list(g)
+        for _, g in groupby(
+            judged, key=lambda o: (o.newer, o.verdict, o.origins, o.given, _words(context, o))
+        )
     ]
     newer = tuple(_not_taken(context, g) for g in groups if g[0].newer)
     return newer, tuple(_not_taken(context, g) for g in groups if not g[0].newer)
@@ -104,9 +107,7 @@ def _judged(context: PinContext, other: _Other) -> _Other:
     found = exclusion(problem, context.solution, context.number, other.mask, hard=context.background)
     if found is None:
         return _Other(other.label, other.mask, other.newer, Verdict.LATER, instead=instead)
-    return _Other(
-        other.label, other.mask, other.newer, Verdict.GIVEN, found.origins, found.given, instead
-    )
+    return _Other(other.label, other.mask, other.newer, Verdict.GIVEN, found.origins, found.given, instead)
 
 
 def _outright(context: PinContext, mask: int) -> tuple[int, ...]:
@@ -130,7 +131,11 @@ def _not_taken(context: PinContext, group: list[_Other]) -> NotTaken:
     mask = 0
     for other in group:
         mask |= other.mask
-    ask = f"--image {first.label}" if context.component == IMAGE else f"--with '{context.component}=={first.label}'"
+    ask = (
+        f"--image {first.label}"
+        if context.component == IMAGE
+        else f"--with '{context.component}=={first.label}'"
+    )
     if first.verdict is Verdict.LATER:
         reasons: tuple[Reason, ...] = (_later(context, first.mask),)
     else:
@@ -167,9 +172,7 @@ def _told(
     return tuple(dict.fromkeys(reasons)) or (Reason("preference", "the question leaves no room for it"),)
 
 
-def _demands(
-    context: PinContext, origins: Collection[int], allowed: Mapping[str, int]
-) -> Iterator[Reason]:
+def _demands(context: PinContext, origins: Collection[int], allowed: Mapping[str, int]) -> Iterator[Reason]:
     """Yield what releases ask for; the demands of one component on another stand in one sentence."""
     by_pair: dict[tuple[str, ...], list[int]] = {}
     for origin in sorted(origins):
@@ -217,7 +220,11 @@ def _changes(context: PinContext, other: Solution | None) -> Iterator[str]:
         if other.values[number] == context.solution.values[number] or told == _MOST_CHANGES:
             continue
         name = context.encoding.names[number]
-        text = _soft_word(context, name, other) if name.startswith(SOFT) else context.choice(number, other.values)
+        text = (
+            _soft_word(context, name, other)
+            if name.startswith(SOFT)
+            else context.choice(number, other.values)
+        )
         if text:
             told += 1
             yield text

@@ -85,9 +85,9 @@ def _facts(context: PinContext, forcing: Collection[int]) -> list[int]:
     found = dict.fromkeys(o for o in forcing if context.fact(o).kind in TOLD)
     for position in problem.occurrences(number):
         origin, terms = problem.rows[position]
-        if origin not in found and all(n == number or m >> values[n] & 1 for n, m in terms):
-            if _is_met(context, origin):
-                found[origin] = None
+        excludes = all(n == number or m >> values[n] & 1 for n, m in terms)
+        if excludes and origin not in found and _is_met(context, origin):
+            found[origin] = None
     return list(found)
 
 

@@ -1,0 +1,167 @@
+"""What a finding id means: rules and advisories by id, and the families of findings that follow from data alone."""
+
+from __future__ import annotations
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.names import nearest_id, offer
+from stackcheck.model.errors import UsageError
+from stackcheck.model.kinds import Grade, Kind, Severity
+from stackcheck.model.meaning import Meaning
+from stackcheck.model.release import Component, Gpu, GpuRow, Release
+from stackcheck.model.rule import RemedyTemplate, Rule
+from stackcheck.model.sourcing import sources_of
+
+UNKNOWN_RELEASE = "unknown-release"
+GPU_FAMILY = "gpu-"
+REQUIRES_FAMILY = "requires-"
+_SEVERITY = {
+    Grade.BROKEN: Severity.ERROR,
+    Grade.DEGRADED: Severity.WARNING,
+    Grade.CAVEAT: Severity.INFO,
+}
+_GOOD = (Grade.SUPPORTED, Grade.TESTED)
+_MOST_ASKED = 12  # requirements told of one release
+
+
+def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
+    """Return what a finding id means, whatever its case.
+
+    Raises:
+        UsageError: no finding has this id; the message offers the nearest.
+    """
+    wanted = finding_id.strip().lower()
+    rule = next((r for r in catalog.rules if r.id.lower() == wanted), None)
+    if rule is not None:
+        return _of_rule(rule, catalog)
+    found = _of_gpu_family(catalog, wanted) or _of_requires_family(catalog, wanted)
+    if found is not None:
+        return found
+    if wanted == UNKNOWN_RELEASE:
+        return _unknown_release(catalog)
+    near = nearest_id(wanted, {i: i for i in finding_ids(catalog)})
+    raise UsageError(
+        f"no finding has the id {finding_id[:80]!r}",
+        fix=offer(near) or "see `stackcheck show advisory --all`",
+    )
+
+
+def finding_ids(catalog: Catalog) -> tuple[str, ...]:
+    """Return every id a finding can have, sorted."""
+    ids = {r.id for r in catalog.rules} | {UNKNOWN_RELEASE}
+    for gpu in catalog.gpus():
+        ids.update(
+            f"{GPU_FAMILY}{gpu.id}-{row.component}" for row in gpu.rows if Grade(row.grade) in _SEVERITY
+        )
+    ids.update(
+        f"{REQUIRES_FAMILY}{c.id}" for c in catalog.components() if _asking(c) is not None
+    )  # a component whose requirements were read
+    return tuple(sorted(ids))
+
+
+def _of_rule(rule: Rule, catalog: Catalog) -> Meaning:
+    return Meaning(
+        id=rule.id,
+        title=rule.title,
+        kind=rule.kind,
+        severities=(rule.severity,),
+        grade=rule.grade,
+        subjects=rule.subjects,
+        symptom=rule.symptom,
+        impact=rule.impact,
+        why=rule.why,
+        when=rule.when,
+        unless=rule.unless,
+        require=rule.require,
+        remedies=rule.remedies,
+        causes=rule.cause_of,
+        caused_by=tuple(r.id for r in catalog.rules if rule.id in r.cause_of),
+        sources=sources_of(rule.source_table, rule.sources),
+        origin=rule.origin,
+        serves_solver=rule.solver,
+    )
+
+
+def _of_gpu_family(catalog: Catalog, wanted: str) -> Meaning | None:
+    """Return the meaning of `gpu-GPU-COMPONENT`, if that GPU has a bad word for that component."""
+    if not wanted.startswith(GPU_FAMILY):
+        return None
+    rest = wanted.removeprefix(GPU_FAMILY)
+    for name in sorted(catalog.gpu_ids, key=len, reverse=True):  # h100 before h1, should there be both
+        gpu = catalog.gpu(name) if rest.startswith(f"{name}-") else None
+        component = catalog.component(rest.removeprefix(f"{name}-")) if gpu else None
+        if gpu is not None and component is not None:
+            rows = [r for r in gpu.rows if r.component == component.id]
+            bad = [r for r in rows if Grade(r.grade) in _SEVERITY]
+            return _gpu_meaning(catalog, gpu, component, rows, bad) if bad else None
+    return None
+
+
+def _gpu_meaning(
+    catalog: Catalog, gpu: Gpu, component: Component, rows: list[GpuRow], bad: list[GpuRow]
+) -> Meaning:
+    kinds = catalog.policy["gpu_row_kind"]
+    good = [r.range for r in rows if Grade(r.grade) in _GOOD][:2]
+    return Meaning(
+        id=f"{GPU_FAMILY}{gpu.id}-{component.id}",
+        title=f"{component.name} {{{component.id}}} on {gpu.name}",
+        kind=Kind(kinds.get(component.id, kinds["default"])),
+        severities=tuple(dict.fromkeys(_SEVERITY[Grade(r.grade)] for r in bad)),
+        subjects=(component.id, "gpu"),
+        why=f"The compatibility matrix of {gpu.name} says so; the first row that holds the version counts.",
+        fires=tuple(
+            f"{component.id} {r.range or '(any version)'} is {r.grade} ({_SEVERITY[Grade(r.grade)]}): {r.why}"
+            for r in bad
+        ),
+        remedies=tuple(RemedyTemplate(f"Take {component.name} {g}", {component.id: g}) for g in good),
+        sources=sources_of(gpu.sources, (k for r in bad for k in r.sources)),
+        origin=f"matrices/gpus/{gpu.id}.json",
+        serves_solver=True,
+    )
+
+
+def _asking(component: Component) -> Release | None:
+    """Return the newest release whose requirements were read and are not empty."""
+    asking = (r for r in reversed(component.releases) if r.requires or any(b.requires for b in r.builds))
+    return next(asking, None)
+
+
+def _of_requires_family(catalog: Catalog, wanted: str) -> Meaning | None:
+    """Return the meaning of `requires-COMPONENT`, if requirements of that component were read."""
+    if not wanted.startswith(REQUIRES_FAMILY):
+        return None
+    component = catalog.component(wanted.removeprefix(REQUIRES_FAMILY))
+    release = _asking(component) if component else None
+    if component is None or release is None:
+        return None
+    asked = [*(release.requires or ()), *(r for b in release.builds[:1] for r in b.requires)]
+    told = dict.fromkeys(f"{r.component} {r.range}".strip() for r in asked if not r.extra)
+    more = ", ..." if len(told) > _MOST_ASKED else ""
+    return Meaning(
+        id=f"{REQUIRES_FAMILY}{component.id}",
+        title=f"{component.name} {{{component.id}}} asks for versions that are not installed beside it",
+        kind=Kind.VERSION_CONFLICT,
+        severities=(Severity.WARNING,),
+        subjects=(component.id,),
+        why=f"The metadata of each release of {component.name} names the versions it works with; an installer that was told to "
+        "ignore it, or a later install, put others in their place.",
+        fires=(
+            f"something that a release of {component.id} requires is installed in a version outside the required range",
+            f"{component.id} {release.version} requires {', '.join(list(told)[:_MOST_ASKED])}{more}",
+        ),
+        remedies=(RemedyTemplate("Install the versions it asks for", {}),),
+        sources=tuple(dict.fromkeys(component.source(k) for k in release.sources)),
+        origin=f"matrices/components/{component.id}.json",
+        serves_solver=True,
+    )
+
+
+def _unknown_release(catalog: Catalog) -> Meaning:
+    return Meaning(
+        id=UNKNOWN_RELEASE,
+        title="newer than the matrices know",
+        kind=Kind.UNKNOWN_RELEASE,
+        severities=(Severity.INFO,),
+        why=f"The data of {catalog.version} ends before the release that was found; it was judged by ranges alone.",
+        fires=("a component is newer than the newest release in its matrix",),
+        remedies=(RemedyTemplate("Update stackcheck, or add the release to an overlay (--matrices)", {}),),
+    )

@@ -1,0 +1,32 @@
+"""`stackcheck explain`: what a finding id means, its cause and its remedy."""
+
+from __future__ import annotations
+
+import argparse
+
+from stackcheck.cli import output, streams
+from stackcheck.cli.parser import add_matrices
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of explain."""
+    parser.add_argument(
+        "finding",
+        metavar="FINDING-ID",
+        help="an id as check prints it: SC-2026-0001, driver-below-cuda-family-floor, gpu-b200-torch, requires-vllm",
+    )
+    output.add_format(parser)
+    add_matrices(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look the id up and tell."""
+    from stackcheck.catalog import open_catalog
+    from stackcheck.catalog.meaning import meaning_of
+    from stackcheck.report.meaning_text import meaning_to_json, render_meaning
+
+    meaning = meaning_of(open_catalog(options.matrices), options.finding)
+    output.deliver(
+        options, lambda: render_meaning(meaning, **output.looks()), lambda: meaning_to_json(meaning)
+    )
+    return streams.OK
