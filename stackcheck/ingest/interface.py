@@ -137,7 +137,7 @@ class Context(NamedTuple):
     def gpu(self, name: str) -> str | None:
         """Return the gpu id of a model name, if known."""
         lowered = " ".join(name.lower().split())
-        for key in (lowered, lowered.removeprefix("nvidia ")):
+        for key in (lowered, lowered.removeprefix("nvidia "), f"nvidia {lowered}"):
             found = self.gpu_names.get(key) or self.gpu_names.get(key.replace(" ", "-"))
             if found:
                 return found

@@ -22,7 +22,7 @@ _NAMES = {
     "cuda-compat": "",
     "nvjitlink": "libnvjitlink nvidia-nvjitlink nvidia-nvjitlink-cu12",
     "nvshmem": "libnvshmem libnvshmem3 nvidia-nvshmem-cu12 nvidia-nvshmem-cu13",
-    "driver": "nvidia-driver libcuda libnvidia-ml libnvidia-compute",
+    "driver": "nvidia-driver nvidia.ko libcuda libnvidia-ml libnvidia-compute",
     "fabric-manager": "nvidia-fabricmanager",
     "torch": "pytorch",
     "torchvision": "",
@@ -69,6 +69,7 @@ GPU_NAMES: Mapping[str, str] = {
     "a100-sxm4-80gb": "a100",
     "l40s": "l40s",
 }
+
 
 def read_text(*texts: str, forced_format: str | None = None, name: str = "paste.txt") -> Inventory:
     """Return the inventory of texts, each a file of its own: the first is called `name`."""

@@ -22,7 +22,9 @@ from tests.ingest.reading import ALIASES, GPU_NAMES, SAMPLES, read_text
 _FILES = sorted(SAMPLES.iterdir())
 _BYTES = [path.read_bytes() for path in _FILES]
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+_MANY = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 
 
 def read_bytes(data: bytes, name: str = "paste") -> Inventory | None:
@@ -76,7 +78,10 @@ def test_any_order_of_lines_is_read(data: bytes, order: random.Random) -> None:
 
 
 @_MANY
-@given(st.sampled_from(_BYTES), st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3)), min_size=1, max_size=12))
+@given(
+    st.sampled_from(_BYTES),
+    st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3)), min_size=1, max_size=12),
+)
 def test_any_mutation_is_read(data: bytes, changes: list[tuple[float, bytes]]) -> None:
     for share, new in changes:
         at = int(len(data) * share)
@@ -184,7 +189,10 @@ def test_ten_megabytes_of_prose_take_less_than_two_seconds() -> None:
     words = random.Random(2)
     letters = "abcdefghijklmnopqrstuvwxyz"
     line = " ".join("".join(words.choices(letters, k=7)) for _ in range(14))
-    text = "\n".join(f"{letters[i % 26]}{letters[i // 26 % 26]}{letters[i // 676 % 26]}{letters[i // 17576 % 26]} {line} {i}.5 s" for i in range(85_000))
+    text = "\n".join(
+        f"{letters[i % 26]}{letters[i // 26 % 26]}{letters[i // 676 % 26]}{letters[i // 17576 % 26]} {line} {i}.5 s"
+        for i in range(85_000)
+    )
     assert len(text) > 9_500_000
     started = time.process_time()
     read_text(text)

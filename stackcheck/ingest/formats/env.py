@@ -39,7 +39,8 @@ _PERSONAL_PREFIX = (
 
 def sniff(text: str) -> float:
     """Look for a line that is an assignment."""
-    return 0.6 if any(assignment(line) for line in text.split("\n") if "=" in line) else 0.0
+    lines = (line for line in text.split("\n") if "=" in line or line.lstrip().startswith(_SPACED))
+    return 0.6 if any(assignment(line) for line in lines) else 0.0
 
 
 def read(draft: Draft) -> None:

@@ -111,7 +111,7 @@ _ROWS: tuple[Row, ...] = (
     ("ptxas fatal", r"ptxas fatal\s{0,6}: Value '((?:sm|compute)_\w{2,6})' is not defined", text("ptxas_unsupported")),
     ("nvcc fatal", r"nvcc fatal\s{0,6}: Unsupported gpu architecture '((?:sm|compute)_\w{2,6})'", text("nvcc_unsupported")),
     ("Loaded runtime CuDNN library", r"Loaded runtime CuDNN library: (\d{1,2}\.\d{1,3}\.\d{1,3}) but source was compiled with: (\d{1,2}\.\d{1,3}\.\d{1,3})", _cudnn_pair),
-    ("but found runtime version", r"compiled against \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\) but found runtime version \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\)", _cudnn_compiled),
+    ("but found runtime version", r"compiled\s{1,4}against \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\) but found runtime version \((\d{1,2}, ?\d{1,3}, ?\d{1,3})\)", _cudnn_compiled),
     ("found version ", r"driver on your system is too old \(found version (\d{4,6})\)", _driver_too_old),
     ("Driver/library version mismatch", r"Driver/library version mismatch", truth("driver_library_mismatch", True)),
     ("Libfabric error: ", r"Libfabric error: \((-?\d{1,5})\)", number("libfabric_error")),
