@@ -37,14 +37,16 @@ class Hit:
 
 
 def search(catalog: Catalog, query: Query) -> tuple[Hit, ...]:
-    """Return the images that may fit, newest first; what is broken there is left out.
+    """Return the images that may fit, newest first and those of which nobody says whether they fit last; what is broken is left out.
 
     Raises:
         UsageError: the GPU, driver or a component is unknown.
     """
     tests = [_test(catalog, word) for word in query.holds.split()]
     images = [
-        i for i in catalog.images if (not query.family or i.family == query.family) and all(t(i) for t in tests)
+        i
+        for i in catalog.images
+        if (not query.family or i.family == query.family) and all(t(i) for t in tests)
     ]
     images.sort(key=lambda i: (i.date, i.tag), reverse=True)
     others = [_gpu(catalog, query.gpu)] if query.gpu else []
@@ -56,11 +58,18 @@ def search(catalog: Catalog, query: Query) -> tuple[Hit, ...]:
         grade = Grade.UNKNOWN if Grade.UNKNOWN in found and Grade.BROKEN not in found else worst(found)
         if grade is not Grade.BROKEN:
             hits.append(Hit(image, grade if grades else Grade(image.grade)))
+    if grades:
+        hits.sort(key=lambda h: h.grade is Grade.UNKNOWN)
     return tuple(hits)
 
 
 def _grades(catalog: Catalog, images: Sequence[Image], other: Entry) -> list[Grade]:
-    rows = Axis("image", "image", "image", tuple(image_entry(catalog, i, without=frozenset({"driver"})) for i in images))
+    rows = Axis(
+        "image",
+        "image",
+        "image",
+        tuple(image_entry(catalog, i, without=frozenset({"driver"})) for i in images),
+    )
     picture = pair(catalog, rows, Axis("component", "driver", "", (other,)))
     return [picture.grade(row, 0) for row in range(len(images))]
 
@@ -79,7 +88,9 @@ def _driver(catalog: Catalog, text: str) -> Entry:
     version = release.version.text if release else text.strip()
     candidate = version_candidate(component, version, ARCHES[0]) if component else None
     if candidate is None:
-        raise UsageError(f"no driver version {text[:40]!r}", fix="write a branch or version, such as 550 or 580.95.05")
+        raise UsageError(
+            f"no driver version {text[:40]!r}", fix="write a branch or version, such as 550 or 580.95.05"
+        )
     unit = Unit(version, {"driver": candidate}, frozenset(ARCHES))
     return Entry(version, version, version, "", (unit,))
 
@@ -95,13 +106,17 @@ def _test(catalog: Catalog, word: str) -> Callable[[Image], bool]:
     """Return whether an image passes one word."""
     if not any(c in word for c in "<>=~!"):
         wanted = word.lower()
-        return lambda i: wanted in i.name.lower() or wanted in i.contents or any(wanted in p for p in i.purpose)
+        return lambda i: (
+            wanted in i.name.lower() or wanted in i.contents or any(wanted in p for p in i.purpose)
+        )
     wish = parse_wish(word, flag="holds")
     name = catalog.aliases.get(normalised(wish.component), "")
     component = catalog.component(name)
     if component is None:
         near = catalog.nearest(wish.component, catalog.component_ids)
-        raise UsageError(f"unknown component {wish.component[:40]!r}", fix=f"try {', '.join(near) or 'torch'}")
+        raise UsageError(
+            f"unknown component {wish.component[:40]!r}", fix=f"try {', '.join(near) or 'torch'}"
+        )
     bounds = parsed_range(wish.range, component.scheme)
     if bounds is None:
         raise UsageError(f"no range: {wish.range[:40]!r}", fix="write for example torch>=2.9")

@@ -1,0 +1,104 @@
+"""What workers ask the library for. Everything here may take long and runs in a thread, never on the UI's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.finding import Report
+from stackcheck.model.inventory import Inventory
+from stackcheck.model.stack import Stack
+from stackcheck.solver.pair_facts import PairStory
+from stackcheck.solver.pairing import Pairing
+from stackcheck.solver.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which picture is asked for."""
+
+    rows: str = "torch"
+    columns: str = "gpu"
+    gpu: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A report on an inventory, and on the same with remedies applied."""
+
+    before: Report
+    after: Report
+
+
+class Desk:
+    """The library behind one catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    def picture(self, view: View) -> Pairing:
+        """Return the graded picture of two axes."""
+        from stackcheck.solver.axes import axis
+        from stackcheck.solver.pairing import Context, pair
+
+        rows = axis(self.catalog, view.rows, without=(view.columns,))
+        columns = axis(self.catalog, view.columns, without=(view.rows,))
+        if view.folded:
+            rows, columns = rows.folded(), columns.folded()
+        gpu = self.catalog.find_gpu(view.gpu) if view.gpu else None
+        return pair(self.catalog, rows, columns, Context(gpu))
+
+    def story(self, picture: Pairing, row: int, column: int) -> PairStory:
+        """Return the facts behind one pair."""
+        from stackcheck.solver.pair_facts import story
+
+        return story(self.catalog, picture, row, column)
+
+    def axes(self) -> tuple[str, ...]:
+        """Return every axis there is."""
+        from stackcheck.solver.axes import axis_names
+
+        return axis_names(self.catalog)
+
+    def resolve(self, request: Request) -> Stack:
+        """Return the stack for a request."""
+        from stackcheck.solver.resolve import resolve
+
+        return resolve(self.catalog, request)
+
+    def check(self, inventory: Inventory, sets: Sequence[Mapping[str, Any]] = ()) -> Verdict:
+        """Return the report on an inventory, and on the same with the changes of some remedies made."""
+        from stackcheck.check import check
+        from stackcheck.check.remedies import applied
+
+        before = check(self.catalog, inventory)
+        changed = before.inventory
+        for one in sets:
+            changed = applied(changed, one, self.catalog) or changed
+        return Verdict(before, check(self.catalog, changed) if sets else before)
+
+    def read(self, names: Sequence[str]) -> Inventory:
+        """Return what files, or a captured tree, say about one node."""
+        import os
+
+        from stackcheck.cli.collect import probe_inventory, read_inventory
+
+        if len(names) == 1 and os.path.isdir(names[0]):  # noqa: PTH112
+            return probe_inventory(self.catalog, root=names[0])
+        return read_inventory(names, self.catalog)
+
+    def pasted(self, text: str) -> Inventory:
+        """Return what a pasted text says."""
+        from stackcheck.ingest import ingest
+
+        return ingest([("paste", text)], aliases=self.catalog.aliases, gpu_names=self.catalog.gpu_names)
+
+    def probe(self, progress: Callable[[str], None]) -> Inventory:
+        """Return what the probes see on this machine, telling each probe's name before it starts."""
+        from stackcheck.cli.collect import probe_inventory
+
+        progress("looking at this machine")
+        return probe_inventory(self.catalog)

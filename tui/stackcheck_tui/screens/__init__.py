@@ -1,0 +1,1 @@
+"""Screens, one a file: six pages, and the dialogs over them."""

@@ -1,0 +1,270 @@
+"""Components: a tree by layer, releases on a time line, and the graph around one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from textual import on
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import DataTable, Input, Tree
+
+from stackcheck.catalog.surroundings import Surroundings, surroundings
+from stackcheck.catalog.timeline import Span, timeline
+from stackcheck.model.release import Component
+from stackcheck_tui import telling
+from stackcheck_tui.actions import bindings
+from stackcheck_tui.screens.page import Page
+from stackcheck_tui.screens.pick import Choice, PickScreen
+from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.timeline import bars, look, sign
+
+Answer = tuple[Component, tuple[Span, ...], Surroundings]
+
+
+class ComponentsPage(Page):
+    """What there is, how it is looked after, and what hangs on it."""
+
+    PAGE = "components"
+    BINDINGS = bindings("components")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.component = "torch"
+        self.version = ""
+        self.answer: Answer | None = None
+        self._all: tuple[Component, ...] = ()
+
+    def body(self) -> Iterable[Widget]:
+        """Build the screen."""
+        with Vertical(id="left"):
+            yield Input(placeholder="/ find a component", compact=True, id="search")
+            yield Tree("components", id="tree")
+        with Vertical(id="right"):
+            yield DataTable(id="releases", cursor_type="row")
+            yield Panel("Around it", id="around")
+
+    def on_mount(self) -> None:
+        """Ask for everything there is."""
+        tree: Tree[str] = self.query_one(Tree)
+        tree.show_root = False
+        tree.guide_depth = 2
+        tree.border_title = "Components"
+        tree.focus()
+        catalog = self.desk.catalog
+        self.ask("all", catalog.components)
+
+    def answer_all(self, components: tuple[Component, ...]) -> None:
+        """Grow the tree."""
+        self._all = components
+        self._grow("")
+        self._ask()
+
+    def _grow(self, text: str) -> None:
+        tree: Tree[str] = self.query_one(Tree)
+        tree.clear()
+        words = text.lower().split()
+        layers: dict[str, list[Component]] = {}
+        for component in self._all:
+            names = " ".join(
+                (component.id, component.name, component.description, *component.aliases)
+            ).lower()
+            if all(w in names for w in words):
+                layers.setdefault(component.layer, []).append(component)
+        order: list[str] = list(self.desk.catalog.policy.get("lock_export_layers", ()))
+        chosen = None
+        for layer in sorted(layers, key=lambda n: (order.index(n) if n in order else len(order), n)):
+            branch = tree.root.add(layer, expand=True)
+            for component in layers[layer]:
+                leaf = branch.add_leaf(component.id, data=component.id)
+                if component.id == self.component or (words and chosen is None):
+                    chosen = leaf
+        tree.root.expand()
+        if chosen is not None:
+            self.call_after_refresh(tree.move_cursor, chosen)
+
+    @on(Input.Changed, "#search")
+    def _find(self, event: Input.Changed) -> None:
+        self._grow(event.value)
+
+    @on(Input.Submitted, "#search")
+    def _found(self) -> None:
+        self.home()
+
+    def home(self) -> None:
+        """Focus the tree."""
+        self.query_one(Tree).focus()
+
+    def crumbs(self) -> tuple[str, ...]:
+        """Return the path to the release."""
+        layer = (self.answer[0].layer,) if self.answer else ()
+        return ("Components", *layer, self.component, *((self.version,) if self.version else ()))
+
+    @on(Tree.NodeHighlighted)
+    def _walked(self, event: Tree.NodeHighlighted[str]) -> None:
+        if event.node.data and event.node.data != self.component:
+            self.component, self.version = event.node.data, ""
+            self._ask()
+
+    def _ask(self) -> None:
+        name, version, catalog = self.component, self.version, self.desk.catalog
+
+        def work() -> Answer | None:
+            component = catalog.component(name)
+            if component is None:
+                return None
+            today = catalog.version.replace(".", "-")
+            return component, timeline(component, today), surroundings(catalog, component, version)
+
+        self.ask("component", work)
+
+    def answer_component(self, answer: Answer | None) -> None:
+        """Show a component."""
+        if answer is None:
+            return
+        fresh = self.answer is None or self.answer[0].id != answer[0].id
+        self.answer = answer
+        if fresh:
+            self._fill(answer)
+        self.query_one(Panel).show(graph(answer[0], answer[2]), f"Around {answer[0].id} {answer[2].release}")
+        self.show_crumbs()
+
+    def _fill(self, answer: Answer) -> None:
+        component, spans, _ = answer
+        table = self.query_one(DataTable)
+        table.clear(columns=True)
+        width = max(16, table.size.width - 58)
+        axis, lines = bars(spans, self.desk.catalog.version.replace(".", "-"), width)
+        for label, wide in (("", 1), ("release", 16), ("date", 10), ("until", 10)):
+            table.add_column(label, width=wide)
+        table.add_column(axis, width=width)
+        table.add_column("builds")
+        for span, line in zip(spans, lines, strict=True):
+            until = span.end if span.stated else ""
+            table.add_row(
+                Content.styled(sign(span.state), look(span.state)),
+                Content.styled(span.version, "bold"),
+                Content.styled(span.start, telling.MUTED),
+                Content.styled(until, telling.MUTED),
+                Content.styled(line, look(span.state)),
+                Content.styled(" ".join(span.builds), telling.MUTED),
+                key=span.version,
+            )
+        table.border_title = f"{component.name}: {component.description}"
+        table.border_subtitle = "● newest of its series · ○ superseded · ✗ ended · ━┤ stated end of support"
+        place = next((i for i, s in enumerate(spans) if s.version == self.version), 0)
+        table.move_cursor(row=place, animate=False)
+
+    @on(DataTable.RowHighlighted, "#releases")
+    def _release(self, event: DataTable.RowHighlighted) -> None:
+        version = event.row_key.value or ""
+        if self.answer is not None and version and version != self.answer[2].release:
+            self.version = version
+            self._ask()
+
+    def action_relations(self) -> None:
+        """Go to a neighbour."""
+        if self.answer is None:
+            return
+        around = self.answer[2]
+        choices = [
+            Choice(a.component, f"requires {a.component}", f"{a.range} {a.when}") for a in around.requires
+        ]
+        choices += [Choice(n, f"brings {n}", v) for n, v in around.bundles]
+        choices += [Choice(r.component, f"required by {r.component}", r.range) for r in around.required_by]
+        choices += [Choice(b.component, f"comes inside {b.component}", b.brings) for b in around.brought_by]
+
+        def taken(name: str | None) -> None:
+            if name:
+                self.stackcheck.go("components", (name, ""))
+
+        self.app.push_screen(PickScreen(f"From {self.component} to", choices), taken)
+
+    @on(Tree.NodeSelected)
+    @on(DataTable.RowSelected)
+    def _opened(self) -> None:
+        self.action_relations()
+
+    def action_picture(self) -> None:
+        """Show the releases against the GPUs."""
+        self.stackcheck.go("matrix", (self.component, "gpu"))
+
+    def visit(self, subject: Any) -> None:
+        """Show a component and a release."""
+        self.component, self.version = subject
+        tree: Tree[str] = self.query_one(Tree)
+        for branch in tree.root.children:
+            for leaf in branch.children:
+                if leaf.data == self.component:
+                    tree.move_cursor(leaf)
+        self._ask()
+
+    def place(self) -> Any:
+        """Return component and release."""
+        return (self.component, self.version)
+
+    def copyable(self) -> str:
+        """Return component and release."""
+        return f"{self.component}=={self.version or (self.answer[2].release if self.answer else '')}"
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the sources of the release."""
+        if self.answer is None:
+            return ()
+        return next((s.sources for s in self.answer[1] if s.version == self.answer[2].release), ())
+
+
+def graph(component: Component, around: Surroundings) -> Content:
+    """Return the neighbourhood of a component, drawn."""
+    told: list[Content] = [Content.styled(f"seen from release {around.release}", telling.MUTED), Content()]
+    me = f"{component.id} {around.release}"
+    if around.required_by:
+        told.append(telling.heading("required by"))
+        for one in around.required_by:
+            version = f"{one.version}{'+' + one.build if one.build else ''}"
+            extra = f" [{one.extra}]" if one.extra else ""
+            told.append(
+                Content.assemble(
+                    f"  {one.component:<24} ",
+                    (f"{version:<18}", telling.MUTED),
+                    ("asks for ", telling.MUTED),
+                    f"{one.range}{extra}",
+                )
+            )
+    if around.brought_by:
+        told += [telling.heading("comes inside")]
+        told += [
+            Content.assemble(
+                f"  {b.component:<24} ",
+                (f"{b.version:<18}", telling.MUTED),
+                ("brings ", telling.MUTED),
+                b.brings,
+            )
+            for b in around.brought_by
+        ]
+    told += [
+        Content.styled("      │", "$text-primary"),
+        Content.assemble(("      ▼ ", "$text-primary"), (me, "bold reverse")),
+    ]
+    if around.requires or around.bundles:
+        told.append(Content.styled("      │", "$text-primary"))
+    rows = [(a.component, a.range, a.when) for a in around.requires]
+    rows += [(n, v, "inside it") for n, v in around.bundles]
+    for place, (name, bounds, when) in enumerate(rows):
+        branch = "└" if place == len(rows) - 1 else "├"
+        told.append(
+            Content.assemble(
+                (f"      {branch}─ ", "$text-primary"),
+                f"{name:<22} ",
+                f"{bounds:<20} ",
+                (when, telling.MUTED),
+            )
+        )
+    if not around.read and not around.requires:
+        told.append(Content.styled("        its requirements were not read", telling.MUTED))
+    if around.rules:
+        told += [Content(), telling.heading(f"{len(around.rules)} rules look at it")]
+        told.append(Content.styled("  " + ", ".join(around.rules), telling.MUTED))
+    return telling.lines(told)

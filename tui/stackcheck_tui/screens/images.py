@@ -1,0 +1,293 @@
+"""Images: what DLC, NGC and upstream images hold, which fit a GPU or a driver, what two differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from textual import on
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import DataTable, Input
+
+from stackcheck.model.release import Image
+from stackcheck.solver.image_search import Hit, Query, differences, search
+from stackcheck_tui import telling
+from stackcheck_tui.actions import bindings
+from stackcheck_tui.screens.page import Page
+from stackcheck_tui.screens.story import StoryScreen
+from stackcheck_tui.widgets.field import Field
+from stackcheck_tui.widgets.panel import Panel
+
+_PAUSE = 0.12
+_SHOWN = ("torch", "cuda", "nccl", "aws-ofi-nccl", "vllm", "python")
+
+
+class ImagesPage(Page):
+    """A table of images with a filter, and the contents of one."""
+
+    PAGE = "images"
+    BINDINGS = bindings("images")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted = Query()
+        self.hits: tuple[Hit, ...] = ()
+        self.marked: list[Image] = []
+        self._rest: Timer | None = None
+        self._return_to = ""
+
+    def body(self) -> Iterable[Widget]:
+        """Build the screen."""
+        with Vertical(id="left"):
+            with Container(id="filters"):
+                yield Field(
+                    "family", id="family", hint="any: dlc, ngc, upstream", words=("dlc", "ngc", "upstream")
+                )
+                yield Field("on GPU", id="gpu", hint="any: b300")
+                yield Field("on driver", id="driver", hint="any: 550")
+                yield Field("holds", id="search", hint="torch>=2.9 vllm")
+            yield DataTable(id="images", cursor_type="row")
+        yield Panel("Contents", id="contents")
+
+    def on_mount(self) -> None:
+        """Ask for all images."""
+        table = self.query_one(DataTable)
+        table.add_column("", key="mark", width=1)
+        table.add_column("", key="grade", width=1)
+        table.add_column("date", key="date", width=10)
+        table.add_column("image", key="image", width=44)
+        for name in _SHOWN:
+            table.add_column(name, key=name)
+        table.focus()
+        self.query_one("#gpu", Input).parent.suggester.words = self.desk.catalog.gpu_ids  # type: ignore[union-attr]
+        self._ask()
+
+    def home(self) -> None:
+        """Focus the table."""
+        self.query_one(DataTable).focus()
+
+    def crumbs(self) -> tuple[str, ...]:
+        """Return the path to the image."""
+        asked = (
+            self.wanted.family,
+            self.wanted.gpu,
+            self.wanted.driver and f"driver {self.wanted.driver}",
+            self.wanted.holds,
+        )
+        image = self._image()
+        return (
+            "Images",
+            *(" ".join(a for a in asked if a),) * any(asked),
+            *((_short(image),) if image else ()),
+        )
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        name = "holds" if event.input.id == "search" else event.input.id or ""
+        if getattr(self.wanted, name) == event.value.strip():
+            return
+        self.wanted = replace(self.wanted, **{name: event.value.strip()})
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_PAUSE, self._ask)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.home()
+
+    def _ask(self) -> None:
+        query = self.wanted
+        catalog = self.desk.catalog
+        self.query_one(DataTable).border_subtitle = "…"
+        self.ask("hits", lambda: search(catalog, query))
+
+    def fault(self, topic: str, text: str) -> None:
+        """Show what is wrong with the filter."""
+        del topic
+        self.query_one(DataTable).border_subtitle = text
+
+    def answer_hits(self, hits: tuple[Hit, ...]) -> None:
+        """Show the images found."""
+        here = self._return_to or (self._image().name if self._image() else "")  # type: ignore[union-attr]
+        self._return_to = ""
+        self.hits = hits
+        table = self.query_one(DataTable)
+        table.clear()
+        table.add_rows(self._cells(hit) for hit in hits)
+        names = [h.image.name for h in hits]
+        if here in names:
+            table.move_cursor(row=names.index(here), animate=False)
+        table.border_title = "Images"
+        table.border_subtitle = f"{len(hits)} of {len(self.desk.catalog.images)} · newest first"
+        if not hits:
+            self.query_one(Panel).show(
+                Content.styled("No image fits all of that. Clear a field to see more.", telling.MUTED)
+            )
+        self.show_crumbs()
+
+    def _cells(self, hit: Hit) -> list[Any]:
+        image = hit.image
+        mark = Content.styled("●" if image in self.marked else " ", "bold $text-accent")
+        held = [image.contents.get(n, "—" if n in image.absent else "") for n in _SHOWN]
+        look = "" if image.verified else telling.MUTED
+        return [
+            mark,
+            Content.styled(telling.sign(hit.grade), telling.GRADE_STYLES[hit.grade]),
+            Content.styled(image.date or "", telling.MUTED),
+            Content.styled(_short(image), look),
+            *(Content.styled(t, look) for t in held),
+        ]
+
+    def _image(self) -> Image | None:
+        row = self.query_one(DataTable).cursor_row
+        return self.hits[row].image if row < len(self.hits) else None
+
+    @on(DataTable.RowHighlighted)
+    def _highlighted(self) -> None:
+        image = self._image()
+        if image is not None:
+            panel = self.query_one(Panel)
+            row = self.query_one(DataTable).cursor_row
+            panel.show(
+                image_story(image, self.hits[row], width=max(30, panel.size.width - 4)), _short(image)[:60]
+            )
+        self.show_crumbs()
+
+    @on(DataTable.RowSelected)
+    def _selected(self) -> None:
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Show everything about the image."""
+        image = self._image()
+        if image is not None:
+            hit = self.hits[self.query_one(DataTable).cursor_row]
+            self.app.push_screen(StoryScreen(_short(image), image_story(image, hit)))
+
+    def action_family(self) -> None:
+        """Take the next family."""
+        families = ("", *dict.fromkeys(i.family for i in self.desk.catalog.images))
+        now = self.wanted.family if self.wanted.family in families else ""
+        self.query_one("#family", Input).value = families[(families.index(now) + 1) % len(families)]
+
+    def action_mark(self) -> None:
+        """Mark the image, or take the mark away; two marks at most."""
+        image = self._image()
+        if image is None:
+            return
+        if image in self.marked:
+            self.marked.remove(image)
+        else:
+            self.marked = [*self.marked[-1:], image]
+        table = self.query_one(DataTable)
+        for row, hit in enumerate(self.hits):
+            table.update_cell_at(
+                (row, 0), Content.styled("●" if hit.image in self.marked else " ", "bold $text-accent")
+            )  # type: ignore[arg-type]
+        if len(self.marked) == 2:
+            self.notify("d compares them", title="Two images marked", timeout=3)
+
+    def action_differ(self) -> None:
+        """Compare the two marked images, or the marked one with this one."""
+        image = self._image()
+        pair = [
+            *self.marked,
+            *([image] if image and len(self.marked) == 1 and image not in self.marked else []),
+        ]
+        if len(pair) < 2:
+            self.notify("Mark two images with space first", severity="warning")
+            return
+        self.app.push_screen(StoryScreen("Two images", differing(pair[0], pair[1])))
+
+    def visit(self, subject: Any) -> None:
+        """Show a filter and an image."""
+        query, name = subject
+        self._return_to = name
+        self.wanted = query
+        for field in self.query(Field):
+            key = "holds" if field.input.id == "search" else field.input.id or ""
+            field.input.value = getattr(query, key)
+        self._ask()
+
+    def place(self) -> Any:
+        """Return filter and image."""
+        image = self._image()
+        return (self.wanted, image.name if image else "")
+
+    def copyable(self) -> str:
+        """Return the reference to pull."""
+        image = self._image()
+        return (image.public_reference or image.reference or image.name) if image else ""
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the sources of the image."""
+        image = self._image()
+        return (
+            tuple(image.source_table[s].ref if s in image.source_table else s for s in image.sources)
+            if image
+            else ()
+        )
+
+
+def _short(image: Image) -> str:
+    return f"{image.repository.rpartition('/')[2]}:{image.tag}"
+
+
+def image_story(image: Image, hit: Hit, *, width: int = 0) -> Content:
+    """Return everything about an image."""
+    told = [telling.graded(hit.grade)]
+    if image.verified:
+        told.append(Content.styled(image.public_reference or image.reference or image.name, "bold"))
+    else:
+        told += [
+            Content.styled(image.name, "bold"),
+            Content.styled("no source says that this tag exists", "$text-warning"),
+        ]
+    facts = (
+        ("date", image.date),
+        ("patched until", image.eop),
+        ("system", image.os),
+        ("cpu", ", ".join(sorted(image.arch))),
+        ("platform", image.platform),
+        ("purpose", ", ".join(image.purpose)),
+        ("digest", image.digest),
+        ("min driver", str(image.attributes.get("min_driver") or "")),
+    )
+    told += [Content.assemble((f"{n:>14}  ", telling.MUTED), v) for n, v in facts if v]
+    told += [Content(), telling.heading("holds")]
+    told += [Content.assemble(f"  {n:<22} ", (v, "bold")) for n, v in sorted(image.contents.items())]
+    if image.absent:
+        told += [Content(), telling.heading("lacks"), Content(f"  {', '.join(image.absent)}")]
+    if image.environment:
+        told += [Content(), telling.heading("environment")]
+        told += [Content(f"  {n}={v}") for n, v in sorted(image.environment.items())]
+    told += [Content.styled(f"\n{n}", telling.MUTED) for n in image.notes]
+    refs = tuple(image.source_table[s].ref if s in image.source_table else s for s in image.sources)
+    return telling.lines([*told, Content(), *telling.sources(refs, width=width)])
+
+
+def differing(left: Image, right: Image) -> Content:
+    """Return the differences of two images as a table."""
+    wide = max(len(_short(left)), len(_short(right)), 24)
+    wide = min(wide, 40)
+    told = [
+        Content.assemble((f"{'':<22}  {_short(left)[:wide]:<{wide}}  {_short(right)[:wide]}", "bold")),
+        Content(),
+    ]
+    for row in differences(left, right):
+        one, two = row.left or "?", row.right or "?"
+        look = telling.MUTED if row.same else ""
+        sign = " " if row.same else "≠"
+        told.append(
+            Content.assemble(
+                (f"{sign} {row.component:<20}  ", look or "$text-accent"),
+                (f"{one:<{wide}}  ", look),
+                (two, look or "bold"),
+            )
+        )
+    told += [Content(), Content.styled("? not stated by any source", telling.MUTED)]
+    return telling.lines(told)

@@ -1,0 +1,307 @@
+"""Matrix: what goes with what, by colour and sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from textual import on
+from textual.containers import Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from stackcheck.model.kinds import Grade
+from stackcheck.solver.arrange import Order, arranged
+from stackcheck.solver.pair_facts import PairStory
+from stackcheck.solver.pairing import Pairing
+from stackcheck_tui import telling
+from stackcheck_tui.actions import bindings
+from stackcheck_tui.desk import View
+from stackcheck_tui.messages import CellMoved, CellOpened
+from stackcheck_tui.screens.page import Page
+from stackcheck_tui.screens.pick import Choice, PickScreen
+from stackcheck_tui.screens.story import StoryScreen
+from stackcheck_tui.widgets.grid import GradeGrid
+from stackcheck_tui.widgets.panel import Panel
+
+_PAUSE = 0.06  # seconds the cursor rests before the facts of its cell are asked for
+PICTURES = (
+    ("torch", "gpu"),
+    ("torch", "driver"),
+    ("cuda", "driver"),
+    ("nccl", "aws-ofi-nccl"),
+    ("efa-installer", "aws-ofi-nccl"),
+    ("vllm", "gpu"),
+    ("flash-attn", "torch"),
+    ("image:ngc", "gpu"),
+    ("image:ngc", "driver"),
+    ("image:dlc", "instance"),
+)
+
+
+class MatrixPage(Page):
+    """The central picture."""
+
+    PAGE = "matrix"
+    BINDINGS = bindings("matrix")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.view = View()
+        self.picture: Pairing | None = None
+        self.story: PairStory | None = None
+        self.order = Order.NEWEST
+        self.filter = ""
+        self.rows: tuple[int, ...] = ()
+        self.columns: tuple[int, ...] = ()
+        self._rest: Timer | None = None
+        self._wanted: tuple[str, str] = ("", "")
+
+    def body(self) -> Iterable[Widget]:
+        """Build the screen."""
+        with Vertical(id="left"):
+            yield Input(placeholder="/ filter rows: 2.1 · col:b200 · is:supported", compact=True, id="search")
+            yield GradeGrid(id="grid")
+            yield Static(id="legend")
+        yield Panel("Facts", id="facts")
+
+    def on_mount(self) -> None:
+        """Ask for the first picture."""
+        self.query_one(GradeGrid).focus()
+        self._ask()
+
+    def home(self) -> None:
+        """Focus the grid."""
+        self.query_one(GradeGrid).focus()
+
+    def crumbs(self) -> tuple[str, ...]:
+        """Return the path to the cell."""
+        on = f" on {self.view.gpu}" if self.view.gpu else ""
+        path = ("Matrix", f"{self.view.rows} × {self.view.columns}{on}")
+        at = self._at()
+        if at is not None and self.picture is not None:
+            row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
+            path = (*path, f"{row.label} × {column.label}")
+        return path
+
+    # picture
+
+    def _ask(self) -> None:
+        view = self.view
+        self.query_one(GradeGrid).border_subtitle = "…"
+        self.ask("picture", lambda: self.desk.picture(view))
+
+    def answer_picture(self, picture: Pairing) -> None:
+        """Show a picture that came."""
+        self.picture = picture
+        self._arrange()
+
+    def fault(self, topic: str, text: str) -> None:
+        """Show why there is no picture."""
+        self.query_one(GradeGrid).border_subtitle = "no picture"
+        super().fault(topic, text)
+
+    def _arrange(self) -> None:
+        picture = self.picture
+        if picture is None:
+            return
+        grid = self.query_one(GradeGrid)
+        here = self._at()
+        column = here[1] if here else 0
+        self.rows, self.columns = arranged(picture, self.filter, self.order, column)
+        rows, columns, cells = self.rows, self.columns, picture.cells
+        grades = tuple(Grade)
+        at = self._place_of(*self._wanted) or (
+            rows.index(here[0]) if here and here[0] in rows else 0,
+            columns.index(here[1]) if here and here[1] in columns else 0,
+        )
+        self._wanted = ("", "")
+        grid.show(
+            [picture.rows.entries[i].label for i in rows],
+            [picture.columns.entries[i].label for i in columns],
+            lambda row, column: grades[cells[rows[row]][columns[column]]],
+            at=at,
+        )
+        grid.border_title = f"{picture.rows.title} × {picture.columns.title}"
+        grid.border_subtitle = f"{len(rows)} × {len(columns)} · {self.order}" + (
+            " · folded" if self.view.folded else ""
+        )
+        self._legend()
+        self.show_crumbs()
+
+    def _place_of(self, row: str, column: str) -> tuple[int, int] | None:
+        if self.picture is None or not (row or column):
+            return None
+        rows = [self.picture.rows.entries[i].id for i in self.rows]
+        columns = [self.picture.columns.entries[i].id for i in self.columns]
+        return (rows.index(row) if row in rows else 0, columns.index(column) if column in columns else 0)
+
+    def _legend(self) -> None:
+        assert self.picture is not None  # noqa: S101
+        counts = dict.fromkeys(Grade, 0)
+        for row in self.rows:
+            for grade, number in self.picture.counts(row).items():
+                counts[grade] += number
+        parts = [telling.graded(g, f"{g} {counts[g]}") for g in Grade]
+        self.query_one("#legend", Static).update(Content("   ").join(parts))
+
+    # cell
+
+    def _at(self) -> tuple[int, int] | None:
+        grid = self.query_one(GradeGrid)
+        if self.picture is None or grid.row >= len(self.rows) or grid.column >= len(self.columns):
+            return None
+        at = (self.rows[grid.row], self.columns[grid.column])
+        sizes = (len(self.picture.rows.entries), len(self.picture.columns.entries))
+        return at if at[0] < sizes[0] and at[1] < sizes[1] else None
+
+    def on_cell_moved(self, _message: CellMoved) -> None:
+        """Wait a moment, then ask for the facts of the cell."""
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_PAUSE, self._rested)
+
+    def _rested(self) -> None:
+        at, picture = self._at(), self.picture
+        self.show_crumbs()
+        if at is not None and picture is not None:
+            self.ask("story", lambda: self.desk.story(picture, *at))
+
+    def answer_story(self, story: PairStory) -> None:
+        """Show the facts of a cell."""
+        self.story = story
+        self.query_one("#facts", Panel).show(
+            telling.story(story, names=self._names(), width=self._panel_width())
+        )
+
+    def _panel_width(self) -> int:
+        return max(30, self.query_one("#facts", Panel).size.width - 4)
+
+    def _names(self) -> tuple[str, str]:
+        assert self.picture is not None  # noqa: S101
+        plain = ("component",)
+        sides = (self.picture.rows, self.picture.columns)
+        one, two = (s.title if s.kind in plain else "" for s in sides)
+        return one, two
+
+    def on_cell_opened(self, _message: CellOpened) -> None:
+        """Show the facts over the whole screen."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Show the facts over the whole screen."""
+        at, picture = self._at(), self.picture
+        if at is not None and picture is not None:
+            self.ask("opened", lambda: self.desk.story(picture, *at))
+
+    def answer_opened(self, story: PairStory) -> None:
+        """Open the dialog of a cell."""
+        self.story = story
+        title = f"{story.row.label} × {story.column.label}"
+        self.app.push_screen(StoryScreen(title, telling.story(story, names=self._names())))
+
+    # choices
+
+    def action_axis(self, side: str) -> None:
+        """Choose an axis."""
+        self.ask("axes", lambda: (side, self._choices()))
+
+    def _choices(self) -> list[Choice]:
+        catalog = self.desk.catalog
+        notes = {c.id: f"{c.layer} · {c.description}" for c in catalog.components()}
+        notes |= {"gpu": "every GPU", "instance": "every instance type"}
+        return [Choice(name, name, notes.get(name, "images")) for name in self.desk.axes()]
+
+    def answer_axes(self, answer: tuple[str, list[Choice]]) -> None:
+        """Open the list of axes."""
+        side, choices = answer
+
+        def taken(name: str | None) -> None:
+            if name:
+                self.view = replace(self.view, **{side: name})
+                self._ask()
+
+        self.app.push_screen(
+            PickScreen(f"What stands in the {side}?", choices, current=getattr(self.view, side)), taken
+        )
+
+    def action_context(self) -> None:
+        """Choose a GPU for the whole picture."""
+        choices = [Choice("", "any GPU"), *(Choice(g.id, g.id, g.name) for g in self.desk.catalog.gpus())]
+
+        def taken(name: str | None) -> None:
+            if name is not None:
+                self.view = replace(self.view, gpu=name)
+                self._ask()
+
+        self.app.push_screen(PickScreen("On which GPU?", choices, current=self.view.gpu), taken)
+
+    def action_preset(self) -> None:
+        """Choose one of the usual pictures."""
+        choices = [Choice(f"{a} {b}", f"{a} × {b}") for a, b in PICTURES]
+
+        def taken(name: str | None) -> None:
+            if name:
+                self.visit(tuple(name.split()))
+
+        self.app.push_screen(PickScreen("Which picture?", choices), taken)
+
+    def visit(self, subject: Any) -> None:
+        """Show a picture: rows, columns, and perhaps the row and column of a cell."""
+        rows, columns, *cell = subject
+        self.view = replace(self.view, rows=rows, columns=columns)
+        if len(cell) == 2:
+            self._wanted = (cell[0], cell[1])
+        self._ask()
+
+    def place(self) -> Any:
+        """Return picture and cell."""
+        at = self._at()
+        if at is None or self.picture is None:
+            return (self.view.rows, self.view.columns)
+        row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
+        return (self.view.rows, self.view.columns, row.id, column.id)
+
+    def action_swap(self) -> None:
+        """Exchange rows and columns."""
+        at = self._at()
+        if at is not None and self.picture is not None:
+            row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
+            self._wanted = (column.id, row.id)
+        self.view = replace(self.view, rows=self.view.columns, columns=self.view.rows)
+        self._ask()
+
+    def action_fold(self) -> None:
+        """Show the newest of each series, or all."""
+        self.view = replace(self.view, folded=not self.view.folded)
+        self._ask()
+
+    def action_order(self) -> None:
+        """Sort in the next way."""
+        orders = list(Order)
+        self.order = orders[(orders.index(self.order) + 1) % len(orders)]
+        self._arrange()
+
+    def action_zoom(self) -> None:
+        """Stack column labels, or not."""
+        self.query_one(GradeGrid).toggle_width()
+
+    @on(Input.Changed, "#search")
+    def _filter(self, event: Input.Changed) -> None:
+        self.filter = event.value
+        self._arrange()
+
+    @on(Input.Submitted, "#search")
+    def _filtered(self) -> None:
+        self.home()
+
+    def copyable(self) -> str:
+        """Return the facts of the cell as text."""
+        return telling.story(self.story, names=self._names()).plain if self.story is not None else ""
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the sources of the cell's facts."""
+        return tuple(s for f in self.story.facts for s in f.sources) if self.story is not None else ()

@@ -1,0 +1,1 @@
+"""Widgets, one a file; none of them knows the library's logic."""
