@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _again(options: argparse.Namespace) -> list[str]:
     """Return the command that starts the same app in a terminal."""
-    command = [sys.executable, "-m", "stackcheck.cli", "tui"]
+    command = [sys.executable, "-m", "stackcheck", "tui"]
     if options.matrices:
         command += ["--matrices", options.matrices]
     return [*command, *options.files]

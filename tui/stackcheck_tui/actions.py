@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 PAGES = ("matrix", "resolve", "images", "components", "node", "advisories")
 """The screens, in the order of their tabs and number keys."""
@@ -44,7 +44,7 @@ ACTIONS: tuple[Action, ...] = (
         for number, page in enumerate(PAGES, 1)
     ),
     Action(
-        "back",
+        "leave",
         "escape",
         "Back",
         "Close what is open, leave a field, or go back to the place before",
@@ -120,7 +120,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
-def bindings(page: str = "") -> list[Binding]:
+def bindings(page: str = "") -> list[BindingType]:
     """Return the key bindings of a screen, or those that hold everywhere."""
     return [
         Binding(a.keys, a.method, a.title, show=a.footer, tooltip=a.help, key_display=a.shown_keys)

@@ -93,7 +93,7 @@ class StackcheckApp(App[int]):
         if isinstance(self.screen, Page):
             self.go(page)
 
-    def action_back(self) -> None:
+    def action_leave(self) -> None:
         """Close a dialog, leave a field, or go to the place before."""
         if not isinstance(self.screen, Page):
             self.pop_screen()
@@ -155,6 +155,7 @@ class StackcheckApp(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action of the registry, and themes."""
+        del screen
         page = self.page
         for action in known_on(page.PAGE if page is not None else ""):
             if action.method == "command_palette":

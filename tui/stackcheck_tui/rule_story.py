@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from textual.content import Content
 
 from stackcheck.model.rule import (
@@ -25,16 +27,23 @@ from stackcheck.report.wording import set_text
 from stackcheck.solver.encode import refs
 from stackcheck_tui import telling
 
+_BLANK = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
+
+
+def blanks(text: str) -> str:
+    """Return a rule's text on one line, the places that a node fills in named: `driver <driver>`."""
+    return visible(_BLANK.sub(r"<\1>", text))
+
 
 def rule_story(rule: Rule, *, width: int = 0) -> Content:
     """Return everything about a rule."""
     told = [
         Content.assemble(telling.severe(rule.severity), "  ", telling.graded(rule.grade), f"  {rule.kind}"),
-        Content.styled(visible(rule.title), "bold"),
+        Content.styled(blanks(rule.title), "bold"),
     ]
     for name, text in (("why", rule.why), ("symptom", rule.symptom), ("impact", rule.impact)):
         if text:
-            told += [Content(), telling.heading(name), Content(f"  {visible(text)}")]
+            told += [Content(), telling.heading(name), Content(f"  {blanks(text)}")]
     told += [Content(), telling.heading("affected when")]
     told += [Content(f"  {line}") for line in worded(rule.when)]
     if rule.unless is not None:
@@ -44,8 +53,10 @@ def rule_story(rule: Rule, *, width: int = 0) -> Content:
     if rule.remedies:
         told += [Content(), telling.heading("remedy")]
     for remedy in rule.remedies:
-        told.append(Content.assemble(("  → ", "$text-accent"), visible(remedy.text)))
-        told += [Content.styled(f"      {set_text(s, v)}", telling.MUTED) for s, v in remedy.sets.items()]
+        told.append(Content.assemble(("  → ", "$text-accent"), blanks(remedy.text)))
+        told += [
+            Content.styled(f"      {blanks(set_text(s, v))}", telling.MUTED) for s, v in remedy.sets.items()
+        ]
         if remedy.run:
             told.append(Content.styled(f"      {visible(remedy.run)}", telling.MUTED))
     return telling.lines(
@@ -74,7 +85,9 @@ def _test(test: Test) -> str:
         case InRange(text):
             return text
         case Is(value):
-            return {True: "is there or true", False: "is not there or false"}.get(value, f"is {value}")
+            if isinstance(value, bool):
+                return "is there" if value else "is not there"
+            return f"is {value}"
         case OneOf(texts):
             return f"is one of {', '.join(sorted(texts))}"
         case Matches(pattern):

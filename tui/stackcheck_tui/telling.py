@@ -13,7 +13,8 @@ from stackcheck.report.style import GRADE_SIGNS, visible, visible_lines
 from stackcheck.report.wording import evidence_text, remedy_lines
 from stackcheck.solver.pair_facts import PairFact, PairStory
 
-Part = str | Content | tuple[str, str]
+TIMES = "\N{MULTIPLICATION SIGN}"
+STEP = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 
 GRADE_STYLES = {
     Grade.SUPPORTED: "$text-success",
@@ -87,7 +88,7 @@ def fact(one: PairFact, *, width: int = 0) -> Content:
 def story(one: PairStory, *, names: tuple[str, str], width: int = 0) -> Content:
     """Return a pair with its grade and facts."""
     head = Content.assemble(
-        (f"{names[0]} {one.row.label}", "bold"), " × ", (f"{names[1]} {one.column.label}", "bold")
+        (f"{names[0]} {one.row.label}", "bold"), f" {TIMES} ", (f"{names[1]} {one.column.label}", "bold")
     )
     told = [head, graded(one.grade)]
     if len(one.variants) > 1 and len(set(one.variants.values())) > 1:
@@ -137,8 +138,7 @@ def conflict(stack: Stack, *, width: int = 0) -> Content:
     """Return why there is no stack, as a chain."""
     assert stack.conflict is not None  # noqa: S101
     told = [Content.styled("✗ No stack fits all of this", "bold $text-error"), Content()]
-    for step in stack.conflict.chain[:-1]:
-        told.append(Content.assemble(("  │ ", MUTED), visible(step)))
+    told += [Content.assemble(("  │ ", MUTED), visible(s)) for s in stack.conflict.chain[:-1]]
     told += [Content.assemble(("  ╰ ", MUTED), (visible(s), "bold")) for s in stack.conflict.chain[-1:]]
     return lines([*told, Content(), *sources(stack.conflict.sources, width=width)])
 

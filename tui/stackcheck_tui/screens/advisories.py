@@ -15,10 +15,11 @@ from stackcheck.model.rule import Rule
 from stackcheck.solver.encode import refs
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
-from stackcheck_tui.rule_story import rule_story
+from stackcheck_tui.rule_story import blanks, rule_story
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.table import Table, quiet
 
 _SCOPES = ("both", "advisories", "rules")
 
@@ -41,15 +42,13 @@ class AdvisoriesPage(Page):
         """Build the screen."""
         with Vertical(id="left"):
             yield Input(placeholder="/ search: nccl b300 · error · NCCL_PROTO", compact=True, id="search")
-            yield DataTable(id="rules", cursor_type="row")
+            yield Table(id="rules")
         yield Panel("Advisory", id="rule")
 
     def on_mount(self) -> None:
         """Ask for the rules."""
-        table = self.query_one(DataTable)
-        table.add_column("", width=1)
-        table.add_column("id", width=32)
-        table.add_column("what", width=90)
+        table = self.query_one(Table)
+        table.lay_columns((("", 1), ("id", 34), ("what", 0)))
         table.focus()
         catalog = self.desk.catalog
         self.ask("rules", lambda: catalog.rules)
@@ -61,7 +60,7 @@ class AdvisoriesPage(Page):
 
     def home(self) -> None:
         """Focus the table."""
-        self.query_one(DataTable).focus()
+        self.query_one(Table).focus()
 
     def crumbs(self) -> tuple[str, ...]:
         """Return the path to the rule."""
@@ -86,13 +85,13 @@ class AdvisoriesPage(Page):
         words = self.filter.lower().split()
         here = self._return_to or (self._rule().id if self._rule() else "")  # type: ignore[union-attr]
         self.shown = tuple(r for r in self.all if self._in_scope(r) and all(w in searched(r) for w in words))
-        table = self.query_one(DataTable)
+        table = self.query_one(Table)
         table.clear()
         for rule in self.shown:
             table.add_row(
                 Content.styled(telling.SEVERITY_SIGNS[rule.severity], telling.SEVERITY_STYLES[rule.severity]),
                 Content.styled(rule.id, "bold" if rule.is_advisory else ""),
-                Content.styled(rule.title, telling.MUTED),
+                quiet(blanks(rule.title)),
             )
         ids = [r.id for r in self.shown]
         if here in ids:
@@ -108,7 +107,7 @@ class AdvisoriesPage(Page):
         return self.scope == "both" or rule.is_advisory is (self.scope == "advisories")
 
     def _rule(self) -> Rule | None:
-        row = self.query_one(DataTable).cursor_row
+        row = self.query_one(Table).cursor_row
         return self.shown[row] if row < len(self.shown) else None
 
     @on(DataTable.RowHighlighted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rich.text import Text
 from textual import on
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,11 +15,12 @@ from textual.widgets import DataTable, Input, Tree
 from stackcheck.catalog.surroundings import Surroundings, surroundings
 from stackcheck.catalog.timeline import Span, timeline
 from stackcheck.model.release import Component
-from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
+from stackcheck_tui.graph import graph
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.pick import Choice, PickScreen
 from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.table import Table, quiet
 from stackcheck_tui.widgets.timeline import bars, look, sign
 
 Answer = tuple[Component, tuple[Span, ...], Surroundings]
@@ -43,7 +45,7 @@ class ComponentsPage(Page):
             yield Input(placeholder="/ find a component", compact=True, id="search")
             yield Tree("components", id="tree")
         with Vertical(id="right"):
-            yield DataTable(id="releases", cursor_type="row")
+            yield Table(id="releases")
             yield Panel("Around it", id="around")
 
     def on_mount(self) -> None:
@@ -128,28 +130,28 @@ class ComponentsPage(Page):
         self.answer = answer
         if fresh:
             self._fill(answer)
-        self.query_one(Panel).show(graph(answer[0], answer[2]), f"Around {answer[0].id} {answer[2].release}")
+        panel = self.query_one(Panel)
+        panel.show(
+            graph(answer[0], answer[2], panel.size.width - 4), f"Around {answer[0].id} {answer[2].release}"
+        )
         self.show_crumbs()
 
     def _fill(self, answer: Answer) -> None:
         component, spans, _ = answer
-        table = self.query_one(DataTable)
-        table.clear(columns=True)
-        width = max(16, table.size.width - 58)
-        axis, lines = bars(spans, self.desk.catalog.version.replace(".", "-"), width)
-        for label, wide in (("", 1), ("release", 16), ("date", 10), ("until", 10)):
-            table.add_column(label, width=wide)
-        table.add_column(axis, width=width)
-        table.add_column("builds")
+        table = self.query_one(Table)
+        columns = (("", 1), ("release", 16), ("date", 10), ("until", 10), ("builds", 18), ("", 0))
+        table.lay_columns(columns)
+        axis, lines = bars(spans, self.desk.catalog.version.replace(".", "-"), table.rest_width)
+        table.ordered_columns[-1].label = Text(axis)
         for span, line in zip(spans, lines, strict=True):
             until = span.end if span.stated else ""
             table.add_row(
                 Content.styled(sign(span.state), look(span.state)),
                 Content.styled(span.version, "bold"),
-                Content.styled(span.start, telling.MUTED),
-                Content.styled(until, telling.MUTED),
+                quiet(span.start),
+                quiet(until),
+                quiet(" ".join(span.builds)),
                 Content.styled(line, look(span.state)),
-                Content.styled(" ".join(span.builds), telling.MUTED),
                 key=span.version,
             )
         table.border_title = f"{component.name}: {component.description}"
@@ -214,57 +216,3 @@ class ComponentsPage(Page):
         if self.answer is None:
             return ()
         return next((s.sources for s in self.answer[1] if s.version == self.answer[2].release), ())
-
-
-def graph(component: Component, around: Surroundings) -> Content:
-    """Return the neighbourhood of a component, drawn."""
-    told: list[Content] = [Content.styled(f"seen from release {around.release}", telling.MUTED), Content()]
-    me = f"{component.id} {around.release}"
-    if around.required_by:
-        told.append(telling.heading("required by"))
-        for one in around.required_by:
-            version = f"{one.version}{'+' + one.build if one.build else ''}"
-            extra = f" [{one.extra}]" if one.extra else ""
-            told.append(
-                Content.assemble(
-                    f"  {one.component:<24} ",
-                    (f"{version:<18}", telling.MUTED),
-                    ("asks for ", telling.MUTED),
-                    f"{one.range}{extra}",
-                )
-            )
-    if around.brought_by:
-        told += [telling.heading("comes inside")]
-        told += [
-            Content.assemble(
-                f"  {b.component:<24} ",
-                (f"{b.version:<18}", telling.MUTED),
-                ("brings ", telling.MUTED),
-                b.brings,
-            )
-            for b in around.brought_by
-        ]
-    told += [
-        Content.styled("      │", "$text-primary"),
-        Content.assemble(("      ▼ ", "$text-primary"), (me, "bold reverse")),
-    ]
-    if around.requires or around.bundles:
-        told.append(Content.styled("      │", "$text-primary"))
-    rows = [(a.component, a.range, a.when) for a in around.requires]
-    rows += [(n, v, "inside it") for n, v in around.bundles]
-    for place, (name, bounds, when) in enumerate(rows):
-        branch = "└" if place == len(rows) - 1 else "├"
-        told.append(
-            Content.assemble(
-                (f"      {branch}─ ", "$text-primary"),
-                f"{name:<22} ",
-                f"{bounds:<20} ",
-                (when, telling.MUTED),
-            )
-        )
-    if not around.read and not around.requires:
-        told.append(Content.styled("        its requirements were not read", telling.MUTED))
-    if around.rules:
-        told += [Content(), telling.heading(f"{len(around.rules)} rules look at it")]
-        told.append(Content.styled("  " + ", ".join(around.rules), telling.MUTED))
-    return telling.lines(told)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
+from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 Result = TypeVar("Result")
@@ -12,7 +13,7 @@ Result = TypeVar("Result")
 class Dialog(ModalScreen[Result]):
     """A dialog that escape, or a click outside it, closes."""
 
-    BINDINGS = [("escape", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "close", "Close")]
 
     def action_close(self) -> None:
         """Close without a result."""

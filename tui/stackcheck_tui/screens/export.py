@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from stackcheck.export.interface import Exporter
 from stackcheck.export.registry import EXPORTERS
 from stackcheck.model.errors import StackcheckError
 from stackcheck.model.stack import Stack
@@ -19,7 +23,7 @@ from stackcheck_tui.screens.dialog import Dialog
 class ExportScreen(Dialog[None]):
     """Choose a form and a path; y copies the text instead."""
 
-    BINDINGS = [("y", "copy_text", "Copy")]
+    BINDINGS: ClassVar[list[BindingType]] = [("y", "copy_text", "Copy")]
 
     def __init__(self, stack: Stack) -> None:
         super().__init__()
@@ -54,22 +58,22 @@ class ExportScreen(Dialog[None]):
     def _to_path(self) -> None:
         self.query_one(Input).focus()
 
-    def _render(self) -> str:
+    def _text(self) -> str:
         return EXPORTERS[self.query_one(OptionList).highlighted or 0].render(self.stack)
 
     @on(Input.Submitted)
     def _save(self, event: Input.Submitted) -> None:
         path, chosen = event.value.strip(), EXPORTERS[self.query_one(OptionList).highlighted or 0]
         if path:
-            self.run_worker(lambda: self._write(path, chosen.render), thread=True, exclusive=True)
+            self.run_worker(lambda: self._write(path, chosen), thread=True, exclusive=True)
 
-    def _write(self, path: str, render: object) -> None:
+    def _write(self, path: str, chosen: Exporter) -> None:
         import os
 
         from stackcheck.cli.streams import write_file
 
         try:
-            text = render(self.stack)  # type: ignore[operator]
+            text = chosen.render(self.stack)
             existed = os.path.exists(path)  # noqa: PTH110
             write_file(path, text)
         except StackcheckError as fault:
@@ -88,6 +92,6 @@ class ExportScreen(Dialog[None]):
 
     def action_copy_text(self) -> None:
         """Copy the text instead of writing it."""
-        text = self._render()
+        text = self._text()
         self.app.copy_to_clipboard(text)
         self.notify(f"{len(text.splitlines())} lines", title="Copied", markup=False)

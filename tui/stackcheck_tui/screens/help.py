@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.content import Content
 
 from stackcheck.model.kinds import Grade
@@ -24,7 +27,7 @@ _MEANING = {
 class HelpScreen(Dialog[None]):
     """What every key does here, and what the signs mean."""
 
-    BINDINGS = [("question_mark,q", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [("question_mark,q", "close", "Close")]
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -9,6 +9,7 @@ from typing import Any
 from textual import on
 from textual.containers import Container, Vertical
 from textual.content import Content
+from textual.coordinate import Coordinate
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Input
@@ -21,9 +22,11 @@ from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
 from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.table import Table, quiet
 
 _PAUSE = 0.12
-_SHOWN = ("torch", "cuda", "nccl", "aws-ofi-nccl", "vllm", "python")
+_SHOWN = (("torch", 13), ("cuda", 7), ("nccl", 7), ("aws-ofi-nccl", 12), ("vllm", 8))
+"""Contents that have a column, and how wide it is."""
 
 
 class ImagesPage(Page):
@@ -45,30 +48,24 @@ class ImagesPage(Page):
         with Vertical(id="left"):
             with Container(id="filters"):
                 yield Field(
-                    "family", id="family", hint="any: dlc, ngc, upstream", words=("dlc", "ngc", "upstream")
+                    "family", key="family", hint="any: dlc, ngc, upstream", words=("dlc", "ngc", "upstream")
                 )
-                yield Field("on GPU", id="gpu", hint="any: b300")
-                yield Field("on driver", id="driver", hint="any: 550")
-                yield Field("holds", id="search", hint="torch>=2.9 vllm")
-            yield DataTable(id="images", cursor_type="row")
+                yield Field("on GPU", key="gpu", hint="any: b300", words=self.desk.catalog.gpu_ids)
+                yield Field("on driver", key="driver", hint="any: 550")
+                yield Field("holds", key="search", hint="torch>=2.9 vllm")
+            yield Table(id="images")
         yield Panel("Contents", id="contents")
 
     def on_mount(self) -> None:
         """Ask for all images."""
-        table = self.query_one(DataTable)
-        table.add_column("", key="mark", width=1)
-        table.add_column("", key="grade", width=1)
-        table.add_column("date", key="date", width=10)
-        table.add_column("image", key="image", width=44)
-        for name in _SHOWN:
-            table.add_column(name, key=name)
+        table = self.query_one(Table)
+        table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *_SHOWN))
         table.focus()
-        self.query_one("#gpu", Input).parent.suggester.words = self.desk.catalog.gpu_ids  # type: ignore[union-attr]
         self._ask()
 
     def home(self) -> None:
         """Focus the table."""
-        self.query_one(DataTable).focus()
+        self.query_one(Table).focus()
 
     def crumbs(self) -> tuple[str, ...]:
         """Return the path to the image."""
@@ -102,20 +99,20 @@ class ImagesPage(Page):
     def _ask(self) -> None:
         query = self.wanted
         catalog = self.desk.catalog
-        self.query_one(DataTable).border_subtitle = "…"
+        self.query_one(Table).border_subtitle = "…"
         self.ask("hits", lambda: search(catalog, query))
 
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with the filter."""
         del topic
-        self.query_one(DataTable).border_subtitle = text
+        self.query_one(Table).border_subtitle = text
 
     def answer_hits(self, hits: tuple[Hit, ...]) -> None:
         """Show the images found."""
         here = self._return_to or (self._image().name if self._image() else "")  # type: ignore[union-attr]
         self._return_to = ""
         self.hits = hits
-        table = self.query_one(DataTable)
+        table = self.query_one(Table)
         table.clear()
         table.add_rows(self._cells(hit) for hit in hits)
         names = [h.image.name for h in hits]
@@ -132,18 +129,18 @@ class ImagesPage(Page):
     def _cells(self, hit: Hit) -> list[Any]:
         image = hit.image
         mark = Content.styled("●" if image in self.marked else " ", "bold $text-accent")
-        held = [image.contents.get(n, "—" if n in image.absent else "") for n in _SHOWN]
-        look = "" if image.verified else telling.MUTED
+        held = [image.contents.get(n, "—" if n in image.absent else "") for n, _ in _SHOWN]
+        look = "" if image.verified else "dim"
         return [
             mark,
             Content.styled(telling.sign(hit.grade), telling.GRADE_STYLES[hit.grade]),
-            Content.styled(image.date or "", telling.MUTED),
+            quiet(image.date),
             Content.styled(_short(image), look),
             *(Content.styled(t, look) for t in held),
         ]
 
     def _image(self) -> Image | None:
-        row = self.query_one(DataTable).cursor_row
+        row = self.query_one(Table).cursor_row
         return self.hits[row].image if row < len(self.hits) else None
 
     @on(DataTable.RowHighlighted)
@@ -151,7 +148,7 @@ class ImagesPage(Page):
         image = self._image()
         if image is not None:
             panel = self.query_one(Panel)
-            row = self.query_one(DataTable).cursor_row
+            row = self.query_one(Table).cursor_row
             panel.show(
                 image_story(image, self.hits[row], width=max(30, panel.size.width - 4)), _short(image)[:60]
             )
@@ -165,7 +162,7 @@ class ImagesPage(Page):
         """Show everything about the image."""
         image = self._image()
         if image is not None:
-            hit = self.hits[self.query_one(DataTable).cursor_row]
+            hit = self.hits[self.query_one(Table).cursor_row]
             self.app.push_screen(StoryScreen(_short(image), image_story(image, hit)))
 
     def action_family(self) -> None:
@@ -183,11 +180,10 @@ class ImagesPage(Page):
             self.marked.remove(image)
         else:
             self.marked = [*self.marked[-1:], image]
-        table = self.query_one(DataTable)
+        table = self.query_one(Table)
         for row, hit in enumerate(self.hits):
-            table.update_cell_at(
-                (row, 0), Content.styled("●" if hit.image in self.marked else " ", "bold $text-accent")
-            )  # type: ignore[arg-type]
+            mark = "●" if hit.image in self.marked else " "
+            table.update_cell_at(Coordinate(row, 0), Content.styled(mark, "bold $text-accent"))
         if len(self.marked) == 2:
             self.notify("d compares them", title="Two images marked", timeout=3)
 

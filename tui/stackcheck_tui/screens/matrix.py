@@ -80,11 +80,11 @@ class MatrixPage(Page):
     def crumbs(self) -> tuple[str, ...]:
         """Return the path to the cell."""
         on = f" on {self.view.gpu}" if self.view.gpu else ""
-        path = ("Matrix", f"{self.view.rows} × {self.view.columns}{on}")
+        path: tuple[str, ...] = ("Matrix", f"{self.view.rows} {telling.TIMES} {self.view.columns}{on}")
         at = self._at()
         if at is not None and self.picture is not None:
             row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
-            path = (*path, f"{row.label} × {column.label}")
+            path = (*path, f"{row.label} {telling.TIMES} {column.label}")
         return path
 
     # picture
@@ -125,8 +125,8 @@ class MatrixPage(Page):
             lambda row, column: grades[cells[rows[row]][columns[column]]],
             at=at,
         )
-        grid.border_title = f"{picture.rows.title} × {picture.columns.title}"
-        grid.border_subtitle = f"{len(rows)} × {len(columns)} · {self.order}" + (
+        grid.border_title = f"{picture.rows.title} {telling.TIMES} {picture.columns.title}"
+        grid.border_subtitle = f"{len(rows)} {telling.TIMES} {len(columns)} · {self.order}" + (
             " · folded" if self.view.folded else ""
         )
         self._legend()
@@ -200,7 +200,7 @@ class MatrixPage(Page):
     def answer_opened(self, story: PairStory) -> None:
         """Open the dialog of a cell."""
         self.story = story
-        title = f"{story.row.label} × {story.column.label}"
+        title = f"{story.row.label} {telling.TIMES} {story.column.label}"
         self.app.push_screen(StoryScreen(title, telling.story(story, names=self._names())))
 
     # choices
@@ -221,7 +221,9 @@ class MatrixPage(Page):
 
         def taken(name: str | None) -> None:
             if name:
-                self.view = replace(self.view, **{side: name})
+                self.view = (
+                    replace(self.view, rows=name) if side == "rows" else replace(self.view, columns=name)
+                )
                 self._ask()
 
         self.app.push_screen(
@@ -241,7 +243,7 @@ class MatrixPage(Page):
 
     def action_preset(self) -> None:
         """Choose one of the usual pictures."""
-        choices = [Choice(f"{a} {b}", f"{a} × {b}") for a, b in PICTURES]
+        choices = [Choice(f"{a} {b}", f"{a} {telling.TIMES} {b}") for a, b in PICTURES]
 
         def taken(name: str | None) -> None:
             if name:

@@ -22,6 +22,7 @@ from stackcheck_tui.desk import Verdict
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.table import Table
 
 Trial = tuple[str, int]
 """A finding's id and the place of one of its remedies."""
@@ -45,17 +46,16 @@ class NodePage(Page):
         """Build the screen."""
         with Vertical(id="left"):
             yield Static(id="summary")
-            yield DataTable(id="findings", cursor_type="row", show_header=False)
+            yield Table(id="findings", header=False)
         with Vertical(id="right"):
             yield Panel("Finding", id="finding")
             yield OptionList(id="remedies", compact=True)
 
     def on_mount(self) -> None:
         """Read what the command line named."""
-        table = self.query_one(DataTable)
+        table = self.query_one(Table)
         table.border_title = "Findings"
-        table.add_column("", key="sign", width=1)
-        table.add_column("finding", key="title")
+        table.lay_columns((("", 1), ("finding", 0)))
         table.focus()
         self.query_one(OptionList).border_title = "Remedies · space tries one · y copies"
         if self.stackcheck.inventory is not None:
@@ -78,7 +78,7 @@ class NodePage(Page):
 
     def home(self) -> None:
         """Focus the findings."""
-        self.query_one(DataTable).focus()
+        self.query_one(Table).focus()
 
     def crumbs(self) -> tuple[str, ...]:
         """Return the path to the finding."""
@@ -167,7 +167,7 @@ class NodePage(Page):
             if f.id not in before and f.id not in self._folded(verdict.before)
         ]
         self.rows = (*fresh, *((f, f.id in gone) for f in verdict.before.findings))
-        table = self.query_one(DataTable)
+        table = self.query_one(Table)
         table.clear()
         for finding, is_gone in self.rows:
             look = "$foreground-disabled strike" if is_gone else ""
@@ -231,7 +231,7 @@ class NodePage(Page):
     # one finding
 
     def _finding(self) -> Finding | None:
-        row = self.query_one(DataTable).cursor_row
+        row = self.query_one(Table).cursor_row
         return self.rows[row][0] if row < len(self.rows) else None
 
     @on(DataTable.RowHighlighted, "#findings")

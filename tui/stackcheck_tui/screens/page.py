@@ -25,8 +25,8 @@ class Page(Screen[None]):
     """One of the six screens."""
 
     PAGE: ClassVar[str] = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-medium"), (160, "-broad")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-medium"), (160, "-broad")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (34, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = None
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Page(Screen[None]):
 
     def on_back_chosen(self, _message: BackChosen) -> None:
         """Go back."""
-        self.stackcheck.action_back()
+        self.stackcheck.action_leave()
 
     def leave_field(self) -> bool:
         """Go from an input to what it is about; return whether there was anything to leave."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
@@ -14,7 +17,7 @@ _LONGEST = 4_000_000  # characters; more belongs into a file
 class PasteScreen(Dialog[str]):
     """A text area; ctrl+s reads it."""
 
-    BINDINGS = [("ctrl+s", "take", "Read it"), ("ctrl+j", "take", "Read it")]
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "take", "Read it"), ("ctrl+j", "take", "Read it")]
 
     def compose(self) -> ComposeResult:
         """Build the dialog."""

@@ -23,6 +23,7 @@ from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
 from stackcheck_tui.widgets.panel import Panel
+from stackcheck_tui.widgets.table import Table, quiet
 
 _PAUSE = 0.15  # seconds without a key before an answer is asked for
 _POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -47,14 +48,14 @@ class ResolvePage(Page):
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
         with Vertical(id="form"):
-            yield Field("target", id="search", value=self.form.target, hint="b200, p5en.48xlarge")
-            yield Field("frameworks", id="frameworks", hint="vllm torch==2.11.0")
-            yield Field("pins", id="pins", hint="driver==580.* cuda>=13")
-            yield Field("without", id="without", hint="flash-attn")
+            yield Field("target", key="search", value=self.form.target, hint="b200, p5en.48xlarge")
+            yield Field("frameworks", key="frameworks", hint="vllm torch==2.11.0")
+            yield Field("pins", key="pins", hint="driver==580.* cuda>=13")
+            yield Field("without", key="without", hint="flash-attn")
             yield Static(id="choices")
             yield Panel("Notes", id="notes")
         with Vertical(id="answer"):
-            yield DataTable(id="stack", cursor_type="row", zebra_stripes=False)
+            yield Table(id="stack")
             yield OptionList(id="ways", compact=True)
             yield Panel("Why", id="why")
 
@@ -63,7 +64,7 @@ class ResolvePage(Page):
         self.query_one("#ways", OptionList).border_title = "Ways out · a applies the highlighted one"
         self.query_one("#ways").display = False
         self._choices()
-        self.query_one(DataTable).focus()
+        self.query_one(Table).focus()
         self.ask("words", self._words)
         self._ask()
 
@@ -79,7 +80,7 @@ class ResolvePage(Page):
     def home(self) -> None:
         """Focus the stack, or the ways out."""
         ways = self.query_one("#ways", OptionList)
-        (ways if ways.display else self.query_one(DataTable)).focus()
+        (ways if ways.display else self.query_one(Table)).focus()
 
     def crumbs(self) -> tuple[str, ...]:
         """Return the path to the pin."""
@@ -109,7 +110,7 @@ class ResolvePage(Page):
         except StackcheckError as fault:
             self.fault("stack", str(fault))
             return
-        self.query_one(DataTable).border_subtitle = "resolving …"
+        self.query_one(Table).border_subtitle = "resolving …"
         self.ask("stack", lambda: self._resolved(request))
 
     def _resolved(self, request: Request) -> Stack:
@@ -118,13 +119,13 @@ class ResolvePage(Page):
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with what was typed, where one looks."""
         del topic
-        self.query_one(DataTable).border_subtitle = "the last answer; see notes"
+        self.query_one(Table).border_subtitle = "the last answer; see notes"
         self.query_one("#notes", Panel).show(Content.styled(text, "$text-error"), "Not yet a question")
 
     def answer_stack(self, stack: Stack) -> None:
         """Show an answer."""
         self.stack = stack
-        table, ways = self.query_one(DataTable), self.query_one("#ways", OptionList)
+        table, ways = self.query_one(Table), self.query_one("#ways", OptionList)
         ways.display = bool(stack.alternatives)
         table.display = stack.solved
         if stack.solved:
@@ -153,16 +154,11 @@ class ResolvePage(Page):
 
     # the stack
 
-    def _fill(self, table: DataTable[Any], stack: Stack) -> None:
+    def _fill(self, table: Table, stack: Stack) -> None:
         here = self._rows[table.cursor_row] if table.cursor_row < len(self._rows) else ""
         comparing = self.base is not None
-        table.clear(columns=True)
-        table.add_column("", width=1)
-        table.add_column("component", width=22)
-        table.add_column("version", width=20)
-        if comparing:
-            table.add_column("compared with", width=20)
-        table.add_column("held back by", width=60)
+        columns = [("", 1), ("component", 24), ("version", 20), ("compared with", 20), ("because", 0)]
+        table.lay_columns([c for c in columns if comparing or c[0] != "compared with"])
         base = {p.component: p for p in self.base.pins} if self.base is not None else {}
         pins = {p.component: p for p in stack.pins}
         self._rows = (*pins, *(n for n in base if n not in pins))
@@ -171,7 +167,7 @@ class ResolvePage(Page):
         if here in self._rows:
             table.move_cursor(row=self._rows.index(here), animate=False)
         target = stack.target
-        count = f"{target.gpu_count} × " if target.gpu_count else ""
+        count = f"{target.gpu_count} {telling.TIMES} " if target.gpu_count else ""
         table.border_title = f"{count}{target.gpu_name}" + (
             f" · {target.instance}" if target.instance else ""
         )
@@ -194,17 +190,13 @@ class ResolvePage(Page):
                     other.version if other else "—", telling.MUTED if not changed else "$text-warning"
                 )
             )
-        held = pin.held_back[0] if pin and pin.held_back else None
-        why = f"{held.version}: {held.because[0]}" if held and held.because else ""
-        if pin and pin.caveats and not why:
-            why = pin.caveats[0]
-        cells.append(Content.styled(why, telling.MUTED))
+        cells.append(quiet(_because(pin)))
         return cells
 
     def _pin(self) -> Pin | None:
         if self.stack is None or not self.stack.solved:
             return None
-        row = self.query_one(DataTable).cursor_row
+        row = self.query_one(Table).cursor_row
         return self.stack.pin(self._rows[row]) if row < len(self._rows) else None
 
     @on(DataTable.RowHighlighted)
@@ -245,7 +237,7 @@ class ResolvePage(Page):
         for change in chosen.change:
             self.form = with_change(self.form, change)
         self._write_form()
-        self.query_one(DataTable).focus()
+        self.query_one(Table).focus()
         self._ask()
 
     def _write_form(self) -> None:
@@ -286,7 +278,7 @@ class ResolvePage(Page):
             self.base = self.stack
             self.notify("Kept. Change something: the next stacks are shown beside it.")
         if self.stack is not None and self.stack.solved:
-            self._fill(self.query_one(DataTable), self.stack)
+            self._fill(self.query_one(Table), self.stack)
 
     def action_export(self) -> None:
         """Save the stack in some form."""
@@ -321,3 +313,13 @@ class ResolvePage(Page):
         if pin is not None:
             return pin.sources
         return self.stack.conflict.sources if self.stack is not None and self.stack.conflict else ()
+
+
+def _because(pin: Pin | None) -> str:
+    """Return the shortest reason of a pin: what holds it back, what is to know about it, or why it is there."""
+    if pin is None:
+        return "not in this stack"
+    held = next((h for h in pin.held_back if h.because), None)
+    if held is not None:
+        return f"not {held.version}: {held.because[0]}"
+    return next(iter((*pin.caveats, *pin.why)), "")

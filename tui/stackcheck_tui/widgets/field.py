@@ -30,13 +30,13 @@ class Field(Horizontal):
     """A label and an input of one line."""
 
     def __init__(
-        self, label: str, *, id: str, value: str = "", hint: str = "", words: Sequence[str] = ()
+        self, label: str, *, key: str, value: str = "", hint: str = "", words: Sequence[str] = ()
     ) -> None:
         super().__init__(classes="field")
         self.label = label
         self.suggester = LastWord(words)
         self.input = Input(
-            value, placeholder=hint, id=id, compact=True, suggester=self.suggester, select_on_focus=False
+            value, placeholder=hint, id=key, compact=True, suggester=self.suggester, select_on_focus=False
         )
 
     def compose(self) -> ComposeResult:

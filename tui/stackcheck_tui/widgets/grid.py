@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -25,13 +26,13 @@ _NARROWEST_CELL = 3
 class GradeGrid(ScrollView, can_focus=True):
     """Rows and columns of grades; arrows move a cursor, enter or a second click opens a cell."""
 
-    COMPONENT_CLASSES = {
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
         "grid--head",
         "grid--head-here",
         "grid--cursor",
         *(f"grid--{g}" for g in Grade),
     }
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1, 0)", "Up", show=False),
         Binding("down,j", "move(1, 0)", "Down", show=False),
         Binding("left,h", "move(0, -1)", "Left", show=False),

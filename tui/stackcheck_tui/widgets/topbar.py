@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from stackcheck.report.style import visible
+from stackcheck_tui import telling
 from stackcheck_tui.actions import PAGES
 from stackcheck_tui.messages import BackChosen, TabChosen
 
@@ -57,7 +58,7 @@ class TopBar(Widget):
     def crumbs(self, parts: tuple[str, ...], *, back: bool) -> None:
         """Show the path to what is shown."""
         arrow = Content.styled("← " if back else "  ", "$text-accent")
-        path = Content.styled(" › ", "$text-muted").join(
+        path = Content.styled(f" {telling.STEP} ", "$text-muted").join(
             Content.styled(visible(p, 80), "bold" if p is parts[-1] else "$text-muted") for p in parts
         )
         self.query_one(Crumbs).update(arrow + path)
