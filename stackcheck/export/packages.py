@@ -75,8 +75,7 @@ def packages(pins: Iterable[Pin]) -> Iterator[Package]:
 
 def is_index_build(pin: Pin) -> bool | None:
     """Return whether the package index serves this build of the pin's version; None if that is not known."""
-    known = getattr(pin, "index_build", None)
-    return known if isinstance(known, bool) else None
+    return pin.index_build
 
 
 def _is_published(text: str) -> bool:

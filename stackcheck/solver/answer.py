@@ -121,7 +121,7 @@ class _Answer:
             layer=component.layer,
             name=component.name,
             build=candidate.build.label if candidate.build else "",
-            index_build=candidate.build.default if candidate.build else None,
+            index_build=candidate.index_build,
             accepts="" if brief else self._accepts(name, candidate, exclusions),
             grade=self._grade(name, candidate, broken),
             origin=_origin_word(component, candidate),

@@ -55,6 +55,13 @@ class Candidate:
             return self.version.text
         return f"{self.version.text}+{self.build.label}"
 
+    @property
+    def index_build(self) -> bool | None:
+        """Whether a plain install by name and version takes this build; None if the release has no builds."""
+        if self.build is None:
+            return None
+        return self.build.default or not _LOCAL_LABEL.match(self.build.label)
+
     def value(self, attribute: str) -> Any:
         """Return the version for an empty attribute, else the attribute's value, or a `Missing`."""
         if self.origin is Origin.ABSENT:
