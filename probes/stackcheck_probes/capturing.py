@@ -201,7 +201,7 @@ def _skeleton(target: Path, recording: RecordingFiles, path: str) -> int:
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("wb") as file:
         file.truncate(len(data))
-        for offset, size in skeleton.blocks(data):
+        for offset, size in skeleton.blocks(data, place.name):
             os.pwrite(file.fileno(), data[offset : offset + size], offset)
     return 1
 

@@ -12,8 +12,8 @@ SECTIONS = (".dynamic", ".dynsym", ".dynstr", ".gnu.hash", ".hash", ".gnu.versio
             ".shstrtab", ".modinfo", ".note.cuda.fwd_compatibility", ".interp")  # fmt: skip
 
 
-def blocks(data: Mapped) -> list[tuple[int, int]]:
-    """Return offset and length of what to keep of a file; the whole of a small one, nothing of a large one that is no object."""
+def blocks(data: Mapped, name: str) -> list[tuple[int, int]]:
+    """Return offset and length of what to keep of a file of that name; the whole of a small one, nothing of a large one that is no object."""
     if len(data) <= WHOLE:
         return [(0, len(data))]
     try:
@@ -24,8 +24,8 @@ def blocks(data: Mapped) -> list[tuple[int, int]]:
                 kept.append((section.offset, section.size))
             if section.name in fatbin.SECTIONS:
                 kept += list(fatbin.headers(data, section.offset, section.size))
-        for pattern in versions.PATTERNS:
-            match = elf.search(pattern)
+        for file_name, pattern in versions.TEXTS:
+            match = elf.search(pattern) if file_name.match(name) else None
             if match:
                 kept.append((max(0, match.start() - AROUND), match.end() - match.start() + 2 * AROUND))
         code = elf.code_offset("fi_version")

@@ -171,8 +171,16 @@ OPEN_MPI = by_string(re.compile(rb"\0v(\d+\.\d+\.\d+[a-z0-9]*)\0Open MPI\0"))
 UCX = by_string(re.compile(rb"(?<![\d.])(\d+\.\d{1,2}\.\d{1,2})\0%s\n\0"))
 PYXIS = by_string(re.compile(rb"pyxis: version v(\d+\.\d+(?:\.\d+)?)"))
 CUDA_TOOL = re.compile(rb"release \d+\.\d+, V(\d+\.\d+\.\d+)")
-PATTERNS = (
-    re.compile(rb"NCCL version \d[^\0]*"), re.compile(rb"NVSHMEM v\d[^\0]*"), re.compile(rb"\0v[\d.]+\0Open MPI\0"),
-    re.compile(rb"(?<![\d.])\d+\.\d{1,2}\.\d{1,2}\0%s\n\0"), re.compile(rb"pyxis: version v[\d.]+"), CUDA_TOOL, _OFI, _AMZN, _RELEASE,
-    re.compile(rb"GNU C Library [^\0]*"),
-)  # fmt: skip
+TEXTS: tuple[tuple[Pattern[str], Pattern[bytes]], ...] = (
+    (re.compile(r"libnccl\.so"), re.compile(rb"NCCL version \d[^\0]*")),
+    (re.compile(r"libnvshmem_host\.so"), re.compile(rb"NVSHMEM v\d[^\0]*")),
+    (re.compile(r"libmpi\.so"), re.compile(rb"\0v[\d.]+\0Open MPI\0")),
+    (re.compile(r"libucp\.so"), re.compile(rb"(?<![\d.])\d+\.\d{1,2}\.\d{1,2}\0%s\n\0")),
+    (re.compile(r"spank_pyxis\.so"), re.compile(rb"pyxis: version v[\d.]+")),
+    (re.compile(r"nvcc$|ptxas"), CUDA_TOOL),
+    (re.compile(r"libnccl-"), _OFI),
+    (re.compile(r"libfabric\.so"), _AMZN),
+    (re.compile(r"libfabric\.so"), _RELEASE),
+    (re.compile(r"libc\.so\.6"), re.compile(rb"GNU C Library [^\0]*")),
+)
+"""File name -> the text of it that tells a version: what a captured skeleton of that file must hold."""

@@ -66,7 +66,7 @@ def test_shape_of_the_inventory(name: str) -> None:
 def test_nothing_on_a_healthy_node_looks_wrong(name: str) -> None:
     facts = inventory(name)["facts"]
     assert inventory(name)["notes"] == []
-    for fact in ("libraries_missing", "libraries_shadowed", "files_owned_twice", "files_changed", "extensions_for_other_torch",
+    for fact in ("missing_libraries", "libraries_shadowed", "files_owned_twice", "files_changed", "extensions_for_other_torch",
                  "xid", "sxid", "fabric_health", "efa_error_counters", "nccl_net_plugin_missing", "torch_pins_broken"):  # fmt: skip
         assert facts.get(fact, []) == [], fact
     for fact in ("remapped_rows_pending", "remapped_rows_failure", "ecc_uncorrected", "nvlink_inactive", "power_capped",
@@ -152,7 +152,7 @@ def test_which_services_a_node_needs_is_seen() -> None:
     assert inventory("p5.48xlarge")["facts"]["service:nvidia-fabricmanager"] == "active"
     assert versions("p6-b200.48xlarge", "nvlsm") == ["2025.10.14"]
     tray = inventory("p6e-gb200.36xlarge")["facts"]
-    assert tray["service:nvidia-fabricmanager"] == "not installed"
+    assert tray["service:nvidia-fabricmanager"] == "not-found"
     assert tray["service:nvidia-imex"] == "active"
     assert (tray["imex_channels"], tray["imex_domain_state"]) == (1, "UP")
     assert tray["coherent_gpu_memory_mode"] == "driver"

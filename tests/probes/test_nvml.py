@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from stackcheck_probes import commands, nvidia_smi
 from stackcheck_probes.gpu_summary import fabric_health, summary
 from stackcheck_probes.interface import RefusedError
-
 from tests.nodes.healthy import smi_xml
 
 # Prototypes and structures as in nvml.h; the values are those of a B200 with one link down.

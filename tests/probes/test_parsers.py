@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+
 from stackcheck_probes import pci
 from stackcheck_probes.host import parse_environ
 from stackcheck_probes.mounts import Mount, parse_mounts

@@ -63,7 +63,7 @@ def memory(look: Look) -> None:
     """Memory, swap, huge pages, transparent huge pages, allocation settings."""
     values = parse_meminfo(look.text("/proc/meminfo") or "")
     names = {"memory_kb": "MemTotal", "hugepages_total": "HugePages_Total", "hugepages_free": "HugePages_Free",
-             "hugepage_size_kb": "Hugepagesize", "swap_kb": "SwapTotal"}  # fmt: skip
+             "hugepage_kb": "Hugepagesize", "swap_kb": "SwapTotal"}  # fmt: skip
     for fact, key in names.items():
         look.fact(fact, values.get(key), "/proc/meminfo", "procfs")
     if "SwapTotal" in values and "SwapFree" in values:

@@ -26,6 +26,7 @@ def kernel_module(look: Look) -> None:
     if version:
         look.component("driver", version, VERSION_FILE, "procfs", scope="host", raw=line, loaded=True,
                        attributes={"flavour": flavour})  # fmt: skip
+        look.fact("driver_flavour", flavour, VERSION_FILE, "procfs", line)
     running = look.text("/sys/module/nvidia/version")
     if running and not version:
         look.component("driver", running, "/sys/module/nvidia/version", "sysfs", scope="host", loaded=True,

@@ -106,9 +106,9 @@ def loader(look: Look) -> None:
     """What is needed and cannot be found, and what overrides the loader's choice."""
     result = loading(look)
     if result.torch:
-        missing = [f"{name} needed by {posixpath.basename(by)}" for name, by in sorted(result.process.missing.items())
-                   if name not in _NO_DRIVER]  # fmt: skip
-        look.fact("libraries_missing", missing, result.torch, "loader")
+        missing = {name: by for name, by in sorted(result.process.missing.items()) if name not in _NO_DRIVER}
+        raw = "; ".join(f"{name} needed by {posixpath.basename(by)}" for name, by in missing.items())
+        look.fact("missing_libraries", list(missing), result.torch, "loader", raw)
     for name in result.loader.preload:
         loaded = next((item for item in result.process.objects.values() if item.how.startswith("LD_PRELOAD")
                        and name in (item.path, item.soname)), None)  # fmt: skip

@@ -17,7 +17,7 @@ _UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system", "/etc/systemd/system
 
 
 def services(look: Look) -> None:
-    """Report ``active``, ``inactive`` (unit there, no process) or ``not installed``, where systemd runs and can be seen."""
+    """Report ``active``, ``inactive`` (unit there, no process) or ``not-found``, where systemd runs and can be seen."""
     directory = next((path for path in _SLICES if look.is_dir(path)), None)
     if directory is None or not look.exists("/run/systemd/system"):
         return
@@ -28,7 +28,7 @@ def services(look: Look) -> None:
         elif any(look.exists(f"{unit}/{service}.service") for unit in _UNITS):
             state = "inactive"
         else:
-            state = "not installed"
+            state = "not-found"
         look.fact(f"service:{service}", state, f"{directory}/{service}.service", "cgroup")
     remove_ipc(look)
 

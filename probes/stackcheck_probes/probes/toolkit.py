@@ -84,6 +84,7 @@ def user_driver(look: Look) -> None:
     path, how = result.loader.search("libcuda.so.1", None)
     taken = look.real(path) if path else ""
     match = _DRIVER_FILE.search(taken)
+    look.fact("libcuda_path", path, path or "", "loader", how)
     if match:
         look.fact("libcuda_version", match[1], taken, "file-name", how)
     elif path and "/stubs" in taken:

@@ -1,0 +1,133 @@
+"""A captured node gives the same inventory as the node itself, and names nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from stackcheck_probes import redaction
+from stackcheck_probes.capturing import capture
+from stackcheck_probes.interface import RefusedError
+from stackcheck_probes.inventory import collect
+from stackcheck_probes.skeleton import WHOLE, blocks
+from tests.nodes.objects import Spec, build
+
+NODES = Path(__file__).resolve().parents[1] / "nodes"
+KEYS = (
+    "components",
+    "facts",
+    "environment",
+    "packages",
+    "code",
+    "environments",
+    "gpu",
+    "instance",
+    "notes",
+    "arch",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["p5.48xlarge", "p6e-gb200.36xlarge", "ib-h100", "ngc-pytorch-25.10", "p5.48xlarge+nccl-preloaded"],
+)
+def test_the_same_inventory(name: str, tmp_path: Path) -> None:
+    target = tmp_path / "node"
+    assert capture(str(NODES / name), str(target)) > 20
+    before, after = collect(root=str(NODES / name)), collect(root=str(target))
+    for key in KEYS:
+        assert after[key] == before[key], key
+
+
+def test_this_machine_without_its_name(tmp_path: Path) -> None:
+    capture("/", str(tmp_path / "node"))
+    before, after = collect(), collect(root=str(tmp_path / "node"))
+    assert after["subject"] == "node"
+    assert {key for key in before["facts"] if before["facts"][key] != after["facts"].get(key)} <= {
+        "probe_python",
+        "swap_used_kb",
+        "mounts_silent",
+        "hugepages_free",
+        "oom_kills",
+    }
+    assert after["components"] == before["components"]
+    name = os.uname().nodename
+    if len(name) > 5:
+        written = [
+            path
+            for path in (tmp_path / "node").rglob("*")
+            if path.is_file() and path.stat().st_size < 1 << 20
+        ]
+        assert [path for path in written if name.encode() in path.read_bytes()] == []
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(RefusedError, match="not empty"):
+        capture(str(NODES / "p5.48xlarge"), str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_large_library_becomes_a_hole_with_its_tables(tmp_path: Path) -> None:
+    spec = Spec(
+        "libnccl.so.2",
+        strings=("NCCL version 2.29.7+cuda13.0",),
+        symbols=("ncclGetVersion",),
+        code=tuple((f"sm_{n}", 300) for n in (80, 90, 100)),
+    )
+    data = build(spec)
+    assert len(data) > WHOLE
+    kept = bytearray(len(data))
+    for offset, size in blocks(data, "libnccl.so.2"):
+        kept[offset : offset + size] = data[offset : offset + size]
+    lib = tmp_path / "usr/lib"
+    lib.mkdir(parents=True)
+    (lib / "libnccl.so.2").write_bytes(kept)
+    nccl = collect(root=str(tmp_path), only=("native",))["components"]["nccl"][0]
+    assert (nccl["version"], nccl["attributes"]["targets"]) == ("2.29.7", ["sm_80", "sm_90", "sm_100"])
+    assert blocks(b"text" * WHOLE, "x.so") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("/proc/sys/kernel/hostname", "ip-10-1-2-3\n", "node\n"),
+        ("/proc/driver/nvidia/gpus/0000:53:00.0/information", "GPU UUID: \t GPU-1a2b3c4d-1111-2222-3333-444455556666\n",
+         "GPU UUID: \t GPU-00000000-0000-0000-0000-000000000000\n"),
+        ("/proc/self/mounts", "fs-0123456789abcdef0.fsx.eu-west-1.amazonaws.com@tcp:/abcd /fsx lustre rw,flock 0 0\n",
+         "server@tcp:/export /fsx lustre rw,flock 0 0\n"),
+        ("/proc/self/mounts", "10.9.8.7:/home/alice /home/alice nfs4 rw 0 0\n", "server:/export /home/user nfs4 rw 0 0\n"),
+        ("/etc/nccl.conf", "NCCL_DEBUG=INFO\nAPI_KEY=secret\n", "NCCL_DEBUG=INFO\n"),
+        ("/etc/docker/daemon.json", '{"runtimes": {"nvidia": {}}, "registry-mirrors": ["https://me:pw@mirror"]}', '{"runtimes": {"nvidia": {}}}'),
+        ("/etc/slurm/slurm.conf", "ClusterName=secret\nTaskPlugin=task/affinity\nSlurmctldHost=head(10.0.0.9)\n", "TaskPlugin=task/affinity\n"),
+        ("/cmd/kernel-log", "[1] user alice logged in\n[2] NVRM: Xid (PCI:0000:53:00): 79\n", "[2] NVRM: Xid (PCI:0000:53:00): 79"),
+        ("/x/a-1.dist-info/METADATA", "Name: a\nVersion: 1\nAuthor-email: a@b.c\n\nName: of the author\n", "Name: a\nVersion: 1\n"),
+        ("/sys/class/net/x/address", "0a:1b:2c:3d:4e:5f\n", "00:00:00:00:00:00\n"),
+    ],
+)  # fmt: skip
+def test_what_is_taken_out(name: str, text: str, expected: str) -> None:
+    assert redaction.content(name, text) == expected
+
+
+def test_versions_with_four_numbers_are_no_addresses() -> None:
+    assert (
+        redaction.content("/x/a-1.dist-info/METADATA", "Name: nvidia-cudnn-cu13\nVersion: 9.20.0.48\n")
+        == "Name: nvidia-cudnn-cu13\nVersion: 9.20.0.48\n"
+    )
+
+
+def test_processes_and_serial_numbers_leave_nvidia_smi() -> None:
+    text = "<gpu><serial>165</serial><uuid>GPU-1</uuid><processes><process_info><process_name>/home/bob/x</process_name></process_info></processes></gpu>"
+    assert (
+        redaction.content("/cmd/nvidia-smi", text)
+        == "<gpu><serial>N/A</serial><uuid>N/A</uuid><processes></processes></gpu>"
+    )
+
+
+def test_the_marker_is_json(tmp_path: Path) -> None:
+    capture(str(NODES / "g6e.48xlarge"), str(tmp_path / "node"))
+    marker = json.loads((tmp_path / "node/node.json").read_text())
+    assert marker["files"]["/sys/class/dmi/id/product_name"] == "g6e.48xlarge\n"

@@ -1,0 +1,127 @@
+"""The program and its archive: exit status, streams, the same bytes twice, every Python from 3.9 on."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = str(ROOT / "tests/nodes/p5.48xlarge")
+
+
+def pythons() -> list[str]:
+    """Return the interpreters on this machine, one per minor version, this one first."""
+    found = {f"3.{sys.version_info[1]}": sys.executable}
+    for folder in (Path.home() / ".pyenv/versions", Path("/opt/python")):
+        for path in sorted(folder.glob("*/bin/python3")) if folder.is_dir() else ():
+            minor = ".".join(path.parts[-3].split(".")[:2])
+            if minor in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
+                found.setdefault(minor, str(path))
+    return list(found.values())
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("zip") / "stackcheck-probe.pyz"
+    _builder().build(path)
+    return path
+
+
+def _builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_zipapp", ROOT / "probes/build_zipapp.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(archive: Path, *arguments: str, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    """Run the archive as a node would: bare interpreter, another folder."""
+    return subprocess.run(
+        [python, "-I", "-S", str(archive), *arguments],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        timeout=60,
+        check=False,
+    )
+
+
+def test_two_builds_have_the_same_bytes(archive: Path, tmp_path: Path) -> None:
+    for path in (ROOT / "probes/stackcheck_probes").rglob("*.py"):
+        os.utime(path)
+        break
+    again = tmp_path / "again.pyz"
+    _builder().build(again)
+    assert again.read_bytes() == archive.read_bytes()
+    names = zipfile.ZipFile(archive).namelist()
+    assert "__main__.py" in names
+    assert not [name for name in names if "__pycache__" in name]
+    assert os.access(archive, os.X_OK)
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_the_same_inventory_under_every_python(archive: Path, python: str) -> None:
+    done = run(archive, "--root", NODE, python=python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(run(archive, "--root", NODE).stdout)
+
+
+def test_this_machine_within_seconds(archive: Path) -> None:
+    done = run(archive)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["schema"] == "stackcheck.inventory/1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--root", "/no/such/place"), "stackcheck-probe: /no/such/place: no such directory"),
+        (("--only", "gpus,nothing"), "stackcheck-probe: no probe nothing; there are: "),
+        (("--env-file", "/no/file"), "stackcheck-probe: /no/file: no such file or directory"),
+        (("--pid", "zero"), "argument --pid: 'zero' is no process id"),
+        (("--timeout", "-1"), "argument --timeout: '-1' is no positive number of seconds"),
+        (("--capture", "/proc/self/x", "--root", NODE), "stackcheck-probe: /proc/self/x: "),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    archive: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = run(archive, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_only_and_list(archive: Path) -> None:
+    found = json.loads(run(archive, "--root", NODE, "--only", "kernel", "--only", "efa").stdout)
+    assert set(found["components"]) == {"kernel", "efa-driver", "efa-installer", "efa-nv-peermem"}
+    listed = run(archive, "--list").stdout
+    assert "nvidia-smi -q -x" in listed
+    assert "net-plugin" in listed
+
+
+def test_a_closed_pipe_is_no_fault(archive: Path) -> None:
+    command = f"{sys.executable} -I -S {archive} --root '{NODE}' | head -c 10"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_capture_through_the_program(archive: Path, tmp_path: Path) -> None:
+    done = run(archive, "--root", NODE, "--capture", str(tmp_path / "node"))
+    assert done.returncode == 0
+    assert "files written" in done.stderr
+    assert json.loads(run(archive, "--root", str(tmp_path / "node")).stdout)["instance"] == "p5.48xlarge"

@@ -1,0 +1,135 @@
+"""Files of wheels: owned twice, changed on disk, and libraries that tell no version of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from stackcheck_probes.inventory import collect
+from tests.nodes.objects import Spec, build
+
+SITE = "v/lib/python3.12/site-packages"
+
+
+def node(root: Path, files: dict[str, bytes], records: dict[str, str]) -> dict[str, Any]:
+    """Return the inventory of an environment with these files and RECORDs (``name-version`` -> text)."""
+    (root / "v").mkdir()
+    (root / "v/pyvenv.cfg").write_text("version = 3.12.3\n")
+    for path, data in files.items():
+        target = root / SITE / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    for key, record in records.items():
+        name, _, version = key.rpartition("-")
+        folder = root / SITE / f"{name}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+        (folder / "RECORD").write_text(record)
+    return collect(root=str(root), environ={"VIRTUAL_ENV": "/v"})
+
+
+def test_two_owners_count_only_where_the_contents_differ(tmp_path: Path) -> None:
+    found = node(tmp_path, {}, {
+        "a-1.0": "shared/same.py,sha256=1,1\nshared/other.py,sha256=2,1\nshared/__init__.py,sha256=3,1\n",
+        "b-1.0": "shared/same.py,sha256=1,1\nshared/other.py,sha256=9,1\nshared/__init__.py,sha256=8,1\n",
+    })  # fmt: skip
+    assert found["facts"]["files_owned_twice"] == [f"a and b: /{SITE}/shared/other.py"]
+
+
+def test_changed_and_missing_libraries(tmp_path: Path) -> None:
+    found = node(
+        tmp_path,
+        {"p/good.so": b"1234", "p/bad.so": b"123"},
+        {"p-1.0": "p/good.so,sha256=x,4\np/bad.so,sha256=x,4\np/gone.so,sha256=x,4\n"},
+    )
+    assert found["facts"]["files_changed"] == [
+        f"/{SITE}/p/bad.so: 3 bytes, recorded 4 (p)", f"/{SITE}/p/gone.so: missing (p)",
+    ]  # fmt: skip
+
+
+def test_version_of_a_library_that_tells_none(tmp_path: Path) -> None:
+    path = "nvidia/cudnn/lib/libcudnn.so.9"
+    data = build(Spec("libcudnn.so.9"))
+    found = node(tmp_path, {path: data}, {"nvidia_cudnn_cu13-9.20.0.48": f"{path},sha256=x,{len(data)}\n"})
+    cudnn = found["components"]["cudnn"]
+    assert [(one["version"], one["method"], one["attributes"]["package"]) for one in cudnn] == [
+        ("9.20.0.48", "dist-info", "nvidia_cudnn_cu13")
+    ]
+
+
+def test_version_by_the_header_where_no_package_tells(tmp_path: Path) -> None:
+    (tmp_path / "opt/cudnn").mkdir(parents=True)
+    lib, include = tmp_path / "usr/local/cuda-13.0/lib64", tmp_path / "usr/local/cuda-13.0/include"
+    lib.mkdir(parents=True)
+    include.mkdir()
+    (lib / "libcudnn.so.9").write_bytes(build(Spec("libcudnn.so.9")))
+    (lib / "libcudart.so.13").write_bytes(build(Spec("libcudart.so.13")))
+    (include / "cudnn_version.h").write_text(
+        "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 14\n#define CUDNN_PATCHLEVEL 0\n"
+    )
+    (include / "cuda_runtime_api.h").write_text("#define CUDART_VERSION  13000\n")
+    found = collect(root=str(tmp_path), only=("native",))
+    assert [(one["version"], one["method"]) for one in found["components"]["cudnn"]] == [("9.14.0", "header")]
+    assert [(one["version"], one["method"]) for one in found["components"]["cuda"]] == [("13.0", "header")]
+
+
+def test_a_library_of_unknown_version_is_there_without_one(tmp_path: Path) -> None:
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    (tmp_path / "usr/lib/libnccl.so.2").write_bytes(build(Spec("libnccl.so.2")))
+    nccl = collect(root=str(tmp_path), only=("native",))["components"]["nccl"]
+    assert len(nccl) == 1
+    assert "version" not in nccl[0]
+
+
+def test_the_file_name_of_libfabric_is_not_believed(tmp_path: Path) -> None:
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    source = "unsigned fi_version(void) { return (1u << 16) | 17u; }"
+    spec = Spec("libfabric.so.1", strings=("1.20.0", "10.1.17.0", "1.17.0", "127.0.0.1"), source=source)
+    (tmp_path / "usr/lib/libfabric.so.1.20.0").write_bytes(build(spec))
+    found = collect(root=str(tmp_path), only=("native",))["components"]["libfabric"]
+    assert [one["version"] for one in found] == ["1.17.0"]
+
+
+def test_a_plugin_of_another_maker_is_no_aws_ofi_nccl(tmp_path: Path) -> None:
+    folder = tmp_path / "opt/hpcx/nccl_rdma_sharp_plugin/lib"
+    folder.mkdir(parents=True)
+    (folder / "libnccl-net.so").write_bytes(
+        build(Spec("libnccl-net.so", strings=("nccl-rdma-sharp-plugins",), symbols=("ncclNetPlugin_v9",)))
+    )
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    (tmp_path / "usr/lib/libnccl.so.2").write_bytes(build(Spec("libnccl.so.2")))
+    found = collect(root=str(tmp_path), environ={"LD_LIBRARY_PATH": "/opt/hpcx/nccl_rdma_sharp_plugin/lib"})
+    assert found["components"]["aws-ofi-nccl"] == []
+    assert found["facts"]["nccl_net_plugin_kind"] == "sharp"
+    assert found["facts"]["nccl_net_plugin_api"] == [9]
+
+
+def test_a_plugin_without_its_libfabric_does_not_load(tmp_path: Path) -> None:
+    folder = tmp_path / "usr/lib"
+    folder.mkdir(parents=True)
+    (folder / "libnccl.so.2").write_bytes(build(Spec("libnccl.so.2")))
+    (folder / "libnccl-net.so").write_bytes(
+        build(
+            Spec(
+                "x",
+                strings=("aws-ofi-nccl 1.18.0",),
+                needed=("libfabric.so.1",),
+                symbols=("ncclNetPlugin_v9",),
+            )
+        )
+    )
+    facts = collect(root=str(tmp_path))["facts"]
+    assert facts["nccl_net_plugin_missing"] == ["libfabric.so.1"]
+
+
+def test_forward_compatibility_counts_only_where_it_is_taken(tmp_path: Path) -> None:
+    compat = tmp_path / "usr/local/cuda-13.0/compat"
+    compat.mkdir(parents=True)
+    (compat / "libcuda.so.580.95.05").write_bytes(build(Spec("libcuda.so.1")))
+    (compat / "libcuda.so.1").symlink_to("libcuda.so.580.95.05")
+    assert collect(root=str(tmp_path))["components"]["cuda-compat"] == []
+    taken = collect(root=str(tmp_path), environ={"LD_LIBRARY_PATH": "/usr/local/cuda-13.0/compat"})
+    assert [
+        (one["version"], one["attributes"]["package_drivers"]) for one in taken["components"]["cuda-compat"]
+    ] == [("13.0", ["580.95.05"])]
+    assert taken["facts"]["libcuda_version"] == "580.95.05"
