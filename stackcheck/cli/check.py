@@ -6,7 +6,6 @@ import argparse
 
 from stackcheck.cli.parser import add_matrices
 from stackcheck.cli.verdict import add_verdict, deliver
-from stackcheck.model.errors import InputError, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,34 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, check, report."""
-    from dataclasses import replace
-
     from stackcheck.catalog import open_catalog
-    from stackcheck.cli.collect import read_inventory
+    from stackcheck.cli.collect import read_inventory, require_understood, with_target
 
     catalog = open_catalog(options.matrices)
-    inventory = read_inventory(options.files, catalog, forced_format=options.input_format)
-    if options.gpu:
-        gpu = catalog.find_gpu(options.gpu)
-        if gpu is None:
-            near = catalog.nearest(options.gpu, catalog.gpu_ids)
-            raise UsageError(
-                f"unknown GPU {options.gpu!r}", fix=f"known: {', '.join(near or catalog.gpu_ids)}"
-            )
-        inventory = replace(inventory, gpu_model=gpu.id)
-    if options.instance:
-        if catalog.instance(options.instance) is None:
-            near = catalog.nearest(options.instance, catalog.instance_ids)
-            raise UsageError(
-                f"unknown instance type {options.instance!r}",
-                fix=f"known: {', '.join(near or catalog.instance_ids)}",
-            )
-        inventory = replace(inventory, instance=options.instance)
-    recognised = bool(inventory.components or inventory.environment or inventory.facts or inventory.gpu_model)
-    if not recognised and not any(t.content.strip() for t in inventory.texts):
-        raise InputError(
-            "nothing in it",
-            where=", ".join(options.files),
-            fix="give a collect_env, pip freeze, log or inventory",
-        )
-    return deliver(catalog, inventory, options)
+    read = read_inventory(options.files, catalog, forced_format=options.input_format)
+    require_understood(read, ", ".join(options.files), any_text=True)
+    return deliver(catalog, with_target(read, catalog, options.gpu, options.instance), options)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.errors import InputError, UsageError
 from stackcheck.model.inventory import Inventory
+
+_MOSTLY = 0.1  # part of characters that no text has: above this it is a binary file
 
 
 def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str | None = None) -> Inventory:
@@ -18,17 +22,88 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
     from stackcheck.ingest import ingest
     from stackcheck.ingest.read import file_name, read_file
 
+    if "-" in names and sys.stdin is None:
+        raise InputError("standard input is closed", fix="name a file, or open it")
+    if names.count("-") > 1:
+        raise UsageError("standard input can be read once", fix="give - once")
     texts = [("stdin" if name == "-" else file_name(name), read_file(name)) for name in names]
     return ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
 
 
-def probe_inventory(catalog: Catalog, **options: Any) -> Inventory:
-    """Return what the probes see on this machine, or below another root."""
-    from stackcheck.model.inventory_json import inventory_from_json
-    from stackcheck_probes import collect
+def require_understood(inventory: Inventory, where: str, *, any_text: bool = False) -> None:
+    """Make sure that there is something to judge; `any_text` lets unknown text pass, whose lines may still match a signature.
 
-    body = collect(**options)
-    return with_packages(inventory_from_json(body, where="probe"), body.get("packages"), catalog)
+    Raises:
+        InputError: it is empty, no text, or (without `any_text`) nothing in it was recognised.
+    """
+    if inventory.components or inventory.environment or inventory.facts or inventory.gpu_model:
+        return
+    contents = [t.content for t in inventory.texts if t.content.strip()]
+    known = "give a collect_env, pip freeze, log, inventory or lock (docs/formats.md)"
+    if not contents:
+        raise InputError("nothing in it", where=where, fix=known)
+    if all(_is_binary(c) for c in contents):
+        raise InputError("is a binary file, not text", where=where, fix=known)
+    if not any_text:
+        raise InputError("nothing in it was recognised", where=where, fix=known)
+
+
+def _is_binary(content: str) -> bool:
+    sample = content[:20_000]
+    odd = sum(c == "\ufffd" or not (c.isprintable() or c.isspace()) for c in sample)
+    return odd > _MOSTLY * len(sample)
+
+
+def with_target(
+    inventory: Inventory, catalog: Catalog, gpu: str | None, instance: str | None, *, keep: bool = False
+) -> Inventory:
+    """Return an inventory with the GPU and instance type of the command line; `keep` leaves what the texts said.
+
+    Raises:
+        UsageError: nobody knows the GPU or instance type.
+    """
+    from dataclasses import replace
+
+    from stackcheck.catalog.names import gpu_named, instance_named
+
+    if gpu:
+        known = gpu_named(catalog, gpu).id
+        inventory = replace(inventory, gpu_model=(keep and inventory.gpu_model) or known)
+    if instance:
+        found = instance_named(catalog, instance).id
+        inventory = replace(inventory, instance=(keep and inventory.instance) or found)
+    return inventory
+
+
+def probe_inventory(catalog: Catalog, **options: Any) -> Inventory:
+    """Return what the probes see on this machine, or below another root; see `observed` for options and errors."""
+    return inventory_of(observed(**options), catalog)
+
+
+def inventory_of(body: Mapping[str, Any], catalog: Catalog) -> Inventory:
+    """Return the inventory of what the probes observed, Python packages as components."""
+    from stackcheck.model.inventory_json import inventory_from_json
+
+    return with_packages(inventory_from_json(dict(body), where="probe"), body.get("packages"), catalog)
+
+
+def observed(**options: Any) -> dict[str, Any]:
+    """Return what the probes see, as inventory JSON; the options are those of `stackcheck_probes.collect`.
+
+    Raises:
+        UsageError: a name is no probe.
+        InputError: the root, the process or the file of variables cannot be read.
+    """
+    from stackcheck_probes import collect
+    from stackcheck_probes.interface import HostError
+    from stackcheck_probes.inventory import UnknownProbeError
+
+    try:
+        return collect(**options)
+    except UnknownProbeError as fault:
+        raise UsageError(str(fault), fix="see `stackcheck-probe --list`") from fault
+    except HostError as fault:
+        raise InputError(fault.reason, where=fault.subject, fix="check the path, or run it there") from fault
 
 
 def with_packages(inventory: Inventory, packages: Any, catalog: Catalog) -> Inventory:

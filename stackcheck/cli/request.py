@@ -53,6 +53,12 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
 _TARGET_FLAGS = ("gpu", "instance", "framework", "wishes", "without", "image", "host", "python", "arch")
 
 
+def describes_stack(options: argparse.Namespace) -> str:
+    """Return the first flag that describes a stack, or an empty text if none was given."""
+    given = [f for f in _TARGET_FLAGS if getattr(options, f)]
+    return f"--{given[0].replace('wishes', 'with')}" if given else ""
+
+
 def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Request, Stack]:
     """Return the request that a lock records, and the lock.
 
@@ -60,10 +66,9 @@ def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Requ
         UsageError: other flags describe a stack too.
         InputError: the lock cannot be used.
     """
-    given = [f for f in _TARGET_FLAGS if getattr(options, f)]
+    given = describes_stack(options)
     if given:
-        flag = {"wishes": "with"}.get(given[0], given[0])
-        raise UsageError(f"--lock and --{flag} exclude each other", fix="leave one out")
+        raise UsageError(f"--lock and {given} exclude each other", fix="leave one out")
     lock = read_lock(options.lock)
     wishes = [parse_wish(text, flag="--lock") for text in lock.requirements]
     image = catalog.find_image(f"{lock.image.repository}:{lock.image.tag}") if lock.image else None

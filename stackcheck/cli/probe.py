@@ -1,0 +1,120 @@
+"""`stackcheck probe`: what is on this node, and the verdict of check on it."""
+
+from __future__ import annotations
+
+import argparse
+
+from stackcheck.cli import streams
+from stackcheck.cli.parser import add_matrices
+from stackcheck.cli.verdict import add_verdict, deliver
+from stackcheck.model.errors import InputError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of probe."""
+    parser.add_argument(
+        "--root", default="/", metavar="DIR", help="look at an unpacked image or a captured node tree"
+    )
+    parser.add_argument(
+        "--pid", type=_pid, metavar="N", help="look from this process: its variables and maps"
+    )
+    parser.add_argument(
+        "--env-file", metavar="FILE", help="judge this environment (NAME=value lines) instead of our own"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PROBE", help="only these probes (comma list)"
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="PROBE", help="all but these probes (comma list)"
+    )
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="limit for the whole probe (default 20)"
+    )
+    parser.add_argument(
+        "--inventory", action="store_true", help="print what was observed as JSON, without a verdict"
+    )
+    parser.add_argument(
+        "--capture", metavar="DIR", help="write the files that the probes read, redacted, to a new directory"
+    )
+    add_verdict(parser)
+    add_matrices(parser)
+
+
+def _pid(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no process id")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no positive number of seconds")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Collect, then capture, print or check."""
+    if options.root != "/" and options.pid is not None:
+        raise UsageError("--root and --pid exclude each other", fix="a tree has no processes: leave one out")
+    if options.capture:
+        return _capture(options)
+    from stackcheck.cli.collect import inventory_of, observed
+
+    body = observed(
+        root=options.root,
+        only=_names(options.only),
+        skip=_names(options.skip),
+        timeout=options.timeout,
+        pid=options.pid,
+        env_file=options.env_file,
+    )
+    if options.inventory:
+        return _deliver_inventory(body, options)
+    from stackcheck.catalog import open_catalog
+
+    catalog = open_catalog(options.matrices)
+    return deliver(catalog, inventory_of(body, catalog), options)
+
+
+def _names(values: list[str]) -> list[str]:
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _deliver_inventory(body: dict[str, Any], options: argparse.Namespace) -> int:
+    import json
+
+    text = json.dumps(body, indent=2) + "\n"
+    if options.output:
+        streams.write_file(options.output, text)
+    else:
+        streams.answer(text)
+    return streams.OK
+
+
+def _capture(options: argparse.Namespace) -> int:
+    """Write the tree of a node, and say how much it was.
+
+    Raises:
+        InputError: a path cannot be read or written.
+    """
+    from stackcheck_probes import capture
+    from stackcheck_probes.interface import HostError
+
+    try:
+        count = capture(options.root, options.capture)
+    except HostError as fault:
+        raise InputError(fault.reason, where=fault.subject, fix="check the path") from fault
+    except OSError as fault:
+        raise InputError(
+            f"cannot be written: {fault.strerror or fault}", where=options.capture, fix="name a new directory"
+        ) from fault
+    streams.answer(f"{count} files written to {streams.printable(options.capture)}")
+    return streams.OK
