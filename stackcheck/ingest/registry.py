@@ -86,7 +86,7 @@ INGESTERS: tuple[Format, ...] = (
            commands=("--query-gpu",)),
     Format("nvidia-smi", "nvidia-smi", "nvidia_smi_table",
            ("NVIDIA-SMI", "Driver Version", "GPU 0: ", "UUID: GPU-", "NVML library version", "MIG "), commands=("nvidia-smi",)),
-    Format("shell", "shell session", "shell", ("cannot access", "could not be found", "unit file state", "Active: "), commands=_ALWAYS),
+    Format("shell", "shell session", "shell", ("cannot access", "could not be found", "unit file state", "Active: ", " run ", "srun ", "mpirun ", "torchrun ", "python", "vllm ", "launch", "deepspeed "), commands=_ALWAYS),
     Format("efa-packages", "EFA installer package list", "efa_packages", ("EFA installer version",),
            names=("efa_installed_packages",), commands=("efa_installed_packages",)),
     Format("fi-info", "fi_info", "fi_info", ("fi_getinfo", "provider: ", "libfabric: ", "fi_info: ")),

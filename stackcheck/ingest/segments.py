@@ -15,6 +15,7 @@ _PROMPT = Lazy(
     r"(?:\[?[\w.+-]{1,64}@[\w.-]{1,64}[: ][^$#%>\n]{0,120}?\]?[$#%>]|(?:ba|z|da|k)?sh-[\d.]{1,8}[$#]|PS [A-Z]:[^>]{0,100}>|[$%])"
     r"\s+(?P<command>\S.*)"
 )
+PYTHON_PROMPT = ">>> "
 _HASH = Lazy(r"\s{0,4}#\s+(?P<command>\S.*)")
 # A line that begins with `#` is a root prompt only if a program that people show in reports follows; else it is a comment.
 _PROGRAMS = frozenset(
@@ -111,6 +112,8 @@ def command_of(text: str) -> str:
     head = text[:200]
     if "$ " not in head and "# " not in head and "% " not in head and "> " not in head:
         return ""
+    if head.startswith(PYTHON_PROMPT):
+        return text.strip()
     match = _PROMPT.match(text)
     if match:
         return match["command"].strip()

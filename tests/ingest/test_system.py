@@ -211,3 +211,55 @@ class TestLibraries:
         )
         assert read_text(text).facts["mixed_libraries"] == ("cudnn",)
         assert "mixed_libraries" not in read_text(text.splitlines()[0]).facts
+
+
+class TestPrograms:
+    """Lines that start a program, without a prompt before them."""
+
+    def test_a_container(self) -> None:
+        found = read_text(
+            "docker run --rm --gpus all -e NCCL_DEBUG=INFO -e LD_PRELOAD=/usr/lib/libnccl.so.2.12.7 nvcr.io/nvidia/pytorch:25.03-py3 python x.py\n"
+        )
+        assert found.environment == {"NCCL_DEBUG": "INFO", "LD_PRELOAD": "/usr/lib/libnccl.so.2.12.7"}
+        assert found.image == "nvcr.io/nvidia/pytorch:25.03-py3"
+
+    def test_variables_before_a_launcher(self) -> None:
+        found = read_text("NCCL_PROTO=simple NCCL_ALGO=Ring torchrun --nproc_per_node 8 train.py\n")
+        assert found.environment == {"NCCL_PROTO": "simple", "NCCL_ALGO": "Ring"}
+
+    def test_python_prompt(self) -> None:
+        found = read_text(
+            ">>> import torch\n>>> torch.__version__\n'2.9.1+cu128'\n>>> torch.cuda.is_available()\nFalse\n"
+        )
+        assert versions(found, "torch") == {"2.9.1+cu128"}
+        assert found.facts["cuda_available"] is False
+
+
+def test_fabric_manager_says_that_versions_differ() -> None:
+    found = read_text(
+        "nvidia-fabricmanager[2212]: fabric manager version 570.133.20 doesn't match with driver version 570.148.08\n"
+    )
+    assert versions(found, "fabric-manager") == {"570.133.20"}
+    assert versions(found, "driver") == {"570.148.08"}
+
+
+def test_newer_nvidia_smi_names_its_versions_otherwise() -> None:
+    found = read_text(
+        "| NVIDIA-SMI 590.44.01              KMD Version: 590.44.01      CUDA UMD Version: 13.1     |\n"
+    )
+    assert versions(found, "driver") == {"590.44.01"}
+    assert found.facts["driver_cuda"] == "13.1"
+
+
+def test_a_long_listing_names_files_only() -> None:
+    found = read_text(
+        "$ ls -la /opt/amazon/ofi-nccl/lib/\ntotal 2400\ndrwxr-xr-x 2 root root    4096 Jan  1 00:00 .\n"
+        "lrwxrwxrwx 1 root root      14 Jan  1 00:00 libnccl-net-ofi.so -> libnccl-net.so\n"
+    )
+    assert found.facts == {"file:/opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so": True}
+
+
+def test_keys_of_os_release_are_no_variables() -> None:
+    assert (
+        read_text('PRETTY_NAME="Ubuntu 22.04.5 LTS"\nNAME="Ubuntu"\nVERSION_ID="22.04"\n').environment == {}
+    )

@@ -25,6 +25,10 @@ _PERSONAL = frozenset((
     "DISPLAY", "EDITOR", "EMAIL", "HOME", "HOST", "HOSTNAME", "LOGNAME", "LS_COLORS", "MAIL", "OLDPWD", "PS1",
     "PS2", "PWD", "SHELL", "SHLVL", "TERM", "USER", "USERNAME", "XAUTHORITY",
 ))  # fmt: skip
+_OS_RELEASE = frozenset(  # keys of /etc/os-release, which look like variables
+    ("NAME", "VERSION", "ID", "ID_LIKE", "VERSION_ID", "VERSION_CODENAME", "PRETTY_NAME", "PLATFORM_ID", "ANSI_COLOR", "CPE_NAME",
+     "HOME_URL", "SUPPORT_URL", "BUG_REPORT_URL", "PRIVACY_POLICY_URL", "UBUNTU_CODENAME", "LOGO", "BUILD_ID", "VARIANT_ID", "VARIANT")
+)  # fmt: skip
 _PERSONAL_PREFIX = (
     "SSH_",
     "XDG_",
@@ -112,8 +116,13 @@ def set_variable(draft: Draft, name: str, value: str, line: Line) -> None:
 
 
 def is_private(name: str) -> bool:
-    """Whether a variable holds a secret or says who somebody is."""
-    return name in _PERSONAL or name.startswith(_PERSONAL_PREFIX) or _SECRET.search(name) is not None
+    """Whether a variable holds a secret, says who somebody is, or is none."""
+    return (
+        name in _PERSONAL
+        or name in _OS_RELEASE
+        or name.startswith(_PERSONAL_PREFIX)
+        or _SECRET.search(name) is not None
+    )
 
 
 _VERSION_NAME = Lazy(r"(?:NV_)?(?P<name>[A-Z][A-Z0-9_]{0,60}?)_(?:PACKAGE_|BUILD_)?VERSION\Z")

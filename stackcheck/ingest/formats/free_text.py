@@ -27,7 +27,7 @@ _IMAGE = Lazy(
 _NOT_A_FACT = Lazy(
     r"\b(?:requires?|required|needs?|needed|supports?|supported|expected|expects|minimum|at least|or (?:newer|later|higher|above)|recommend\w*|"
     r"upgrad\w+|downgrad\w+|install|please|should|must|instead of|than|until|before|since|compiled (?:with|for|against)|built (?:with|for|against)|"
-    r"does not match|fixed in|works (?:with|on|in)|worked|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
+    r"does ?n.t match|does not match|mismatch\w*|fixed in|works?|worked|hangs? with|vs|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
     re.IGNORECASE,
 )
 _ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
@@ -70,13 +70,21 @@ def _versions(draft: Draft, text: str, line: Line) -> None:
         name = match["name"]
         if name.lower() in _NOT_NAMES or len(name) < 3:
             continue
-        component = draft.context.component(name)
+        component = _component(draft, text, match)
         if component == "cuda" and re.search(r"CUDA Version\s{0,3}:", match[0]):
             continue  # nvidia-smi's word for the newest CUDA of the driver
         if component == "kernel" and match["version"].count(".") < 2:
             continue  # "Enterprise Linux 9.6" is a distribution
         if component:
             draft.component(component, match["version"], line)
+
+
+def _component(draft: Draft, text: str, match: re.Match[str]) -> str | None:
+    """Return the component a name means, alone or with the word before it (`EFA installer`, `Fabric Manager`)."""
+    before = text[max(0, match.start() - 24) : match.start()].split()
+    if before and (found := draft.context.component(f"{before[-1]} {match['name']}")):
+        return found
+    return draft.context.component(match["name"])
 
 
 def _gpu(draft: Draft, text: str, line: Line) -> None:

@@ -11,7 +11,7 @@ from stackcheck.ingest.formats.gpu_properties import put
 from stackcheck.ingest.interface import Line, SourceText
 from stackcheck.ingest.patterns import Lazy
 
-_DRIVER = Lazy(r"\bDriver Version {0,40}: {0,4}(\d{3,4}(?:\.\d{1,4}){1,3})")
+_DRIVER = Lazy(r"\b(?:Driver|KMD) Version {0,40}: {0,4}(\d{3,4}(?:\.\d{1,4}){1,3})")
 _CUDA = Lazy(r"\bCUDA(?: UMD)? Version {0,40}: {0,4}(\d{1,2}\.\d{1,2})")
 _SMI = Lazy(r"\bNVIDIA-SMI (\d{3,4}(?:\.\d{1,4}){1,3})")
 _ROW = Lazy(
@@ -30,7 +30,13 @@ def sniff(text: str) -> float:
     if "NVIDIA-SMI" in text or "NVML library version" in text:
         return 1.0
     return (
-        0.7 if "Driver Version" in text or "GPU 0: " in text or "(UUID: " in text or "MIG " in text else 0.0
+        0.7
+        if "Driver Version" in text
+        or "KMD Version" in text
+        or "GPU 0: " in text
+        or "(UUID: " in text
+        or "MIG " in text
+        else 0.0
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.efa_packages import upstream
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
@@ -14,7 +15,7 @@ _ROW = Lazy(
     r"\s{0,4}(?P<name>[A-Za-z0-9][\w.-]{0,80})\s{1,80}(?P<version>\d{1,9}(?:\.\w{1,40}){1,8}(?:[+!-][\w.+-]{1,80})?)"
     r"(?:\s{1,40}(?P<rest>(?:pypi_?\d?|/|https?:|file:)\S{0,400}))?\s{0,40}\Z"
 )
-_SHOWN = Lazy(r"(?P<key>Name|Version|Location): (?P<value>\S{1,300})\s*\Z")
+_SHOWN = Lazy(r"(?P<key>Name|Package|Version|Location): (?P<value>\S{1,300})\s*\Z")
 _COMMANDS = ("pip list", "pip3 list", "pip freeze", "pip3 freeze", "pip show", "uv pip", "conda list")
 
 
@@ -50,9 +51,9 @@ def _known(draft: Draft, name: str) -> bool:
 
 def _shown(draft: Draft, match: re.Match[str], name: str, line: Line) -> str:
     draft.source.claim(line.number)
-    if match["key"] == "Name":
+    if match["key"] in ("Name", "Package"):
         return match["value"]
     if match["key"] == "Version" and name:
-        draft.package(name, match["value"], line)
+        draft.package(name, upstream(match["value"]), line)
         return ""
     return name

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
+from stackcheck.ingest.segments import PYTHON_PROMPT
 from stackcheck.model.version import cudnn_from_code
 
 Setter = Callable[[Draft, str, Line], None]
@@ -89,17 +90,30 @@ _EXPRESSIONS: tuple[tuple[str, Setter], ...] = (
 
 def python_print(draft: Draft, command: str, lines: list[Line]) -> None:
     """Record the values of the first line of output that has as many as the command prints."""
-    match = _PRINT.search(command[:2000])
-    if match is None:
-        return
-    arguments = [a.strip() for a in _split(match["arguments"])]
+    arguments = _arguments(command[:2000])
     for line in lines[:20]:
-        values = [line.text.strip()] if len(arguments) == 1 else [v[0] for v in _VALUE.finditer(line.text)]
-        if len(values) == len(arguments):
+        values = (
+            [line.text.strip().strip("'\"")]
+            if len(arguments) == 1
+            else [v[0] for v in _VALUE.finditer(line.text)]
+        )
+        if arguments and len(values) == len(arguments):
             for argument, value in zip(arguments, values, strict=True):
                 _record(draft, argument, value, line)
             if line.number in draft.source.claimed:
                 return
+
+
+def _arguments(command: str) -> list[str]:
+    """Return what the command prints: the arguments of its last print, or the expression typed at a Python prompt."""
+    if command.startswith(PYTHON_PROMPT):
+        typed = command.removeprefix(PYTHON_PROMPT).strip()
+        printed = _PRINT.search(typed)
+        if printed is None:
+            return [] if "import " in typed or "=" in typed else [typed]
+        return [a.strip() for a in _split(printed["arguments"])]
+    match = _PRINT.search(command)
+    return [a.strip() for a in _split(match["arguments"])] if match else []
 
 
 def _split(text: str) -> list[str]:

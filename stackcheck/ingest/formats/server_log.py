@@ -7,6 +7,7 @@ import re
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.rows import Row, Table, component, member, text, understood
 from stackcheck.ingest.interface import Line
+from stackcheck.model.version import cudnn_from_code
 
 _V = r"v?(\d{1,4}\.\d{1,4}(?:\.\w{1,40}){0,4}(?:\+[\w.]{1,60})?)"
 
@@ -21,10 +22,17 @@ def _te(draft: Draft, _: re.Match[str], line: Line) -> None:
         draft.first_fact("compute_capability", f"{capability[1][:-1]}.{capability[1][-1]}", line)
 
 
-def _component_named(draft: Draft, match: re.Match[str], line: Line) -> None:
-    name = draft.context.component(match[1])
-    if name:
-        draft.component(name, match[2], line, loaded=True)
+def _fabric_manager(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.component("fabric-manager", match[1], line, scope="host", loaded=True)
+    draft.component("driver", match[2], line, scope="host", loaded=True)
+
+
+def _nccl_tuple(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.component("nccl", ".".join(match.groups()), line, loaded=True)
+
+
+def _cudnn_code(draft: Draft, match: re.Match[str], line: Line) -> None:
+    draft.component("cudnn", cudnn_from_code(int(match[1])), line, loaded=True)
 
 
 _ROWS: tuple[Row, ...] = (
@@ -55,6 +63,9 @@ _ROWS: tuple[Row, ...] = (
     ("nvidia-container-cli", r"\Aversion: (\d{1,2}\.\d{1,3}\.\d{1,3})", component("nvidia-container-toolkit", scope="host")),
     ("NVIDIA Container Toolkit CLI version", rf"CLI version {_V}", component("nvidia-container-toolkit", scope="host")),
     ("Fabric Manager version is", rf"Fabric Manager version is ?: {_V}", component("fabric-manager", scope="host")),
+    ("fabric manager version", rf"fabric manager version {_V} (?:doesn't|does not) match with driver version {_V}", _fabric_manager),
+    ("nccl", r"\bnccl(?:[ _]version)?['\"]?[:= ]{1,3}\((\d{1,2}), ?(\d{1,3}), ?(\d{1,3})\)", _nccl_tuple),
+    ("cudnn", r"\bcudnn(?:[ _]version)?['\"]?[:= ]{1,3}(\d{4,6})\b(?!\.)", _cudnn_code),
     ("GDRCopy", r"GDRCopy.{0,40}?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", component("gdrcopy")),
 )  # fmt: skip
 _TABLE = Table(_ROWS)

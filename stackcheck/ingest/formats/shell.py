@@ -17,6 +17,11 @@ from stackcheck.ingest.patterns import Lazy
 
 Handler = Callable[[Draft, re.Match[str], list[Line]], None]
 
+# A line that starts a program without a prompt before it, with variables set for it or passed to it.
+_LAUNCH = Lazy(
+    r"\s{0,8}(?:[A-Z][A-Z0-9_]{1,79}=\S{0,400}\s{1,4}){0,40}(?:sudo )?"
+    r"(?:docker run|podman run|nerdctl run|enroot start|srun|mpirun|mpiexec|torchrun|accelerate launch|deepspeed|vllm serve|python3? )"
+)
 _KERNEL = Lazy(r"\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80}\Z")
 _STATES = frozenset(
     (
@@ -36,15 +41,10 @@ _STATES = frozenset(
 
 
 def sniff(text: str) -> float:
-    """The command decides, not the text."""
-    return (
-        0.1
-        if "cannot access" in text
-        or "could not be found" in text
-        or "unit file state" in text
-        or "Active: " in text
-        else 0.0
-    )
+    """Look for messages that explain themselves, or a line that starts a program; else the command decides."""
+    if any(mark in text for mark in ("cannot access", "could not be found", "unit file state", "Active: ")):
+        return 0.2
+    return 0.1 if any(_LAUNCH.match(line) for line in text.split("\n", 20_000)[:20_000]) else 0.0
 
 
 def read(draft: Draft) -> None:
@@ -52,17 +52,19 @@ def read(draft: Draft) -> None:
     lines = [line for line in draft.source.open() if line.text.strip()]
     command = draft.source.command
     if command:
-        _command_line(draft, command)
+        _command_line(draft, command, draft.source.command_line)
         for pattern, handle in _COMMANDS:
             if match := pattern.search(command[:1000]):
                 handle(draft, match, lines)
                 break
     for line in draft.source.open():
+        if _LAUNCH.match(line.text):
+            _command_line(draft, line.text.strip(), line)
         _self_explaining(draft, line)
 
 
-def _command_line(draft: Draft, command: str) -> None:
-    line = draft.source.command_line
+def _command_line(draft: Draft, command: str, line: Line) -> None:
+    """Record what a command sets: variables before it, `-e NAME=VALUE`, the image it runs, the packages it asks for."""
     words = command.split()[:200]
     for word in words[1:] if words and words[0] == "export" else words:
         found = assignment(word) if "=" in word else None
@@ -197,7 +199,11 @@ def _cat(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
         draft.fact(f"module:{module[1]}", value, line)
     elif path == "/proc/cmdline":
         draft.fact("kernel_command_line", without_names(value), line)
-    elif path.startswith(("/etc/", "/sys/", "/proc/sys/")) and "NVRM" not in value:
+    elif (
+        path.startswith(("/etc/", "/sys/", "/proc/sys/"))
+        and "NVRM" not in value
+        and path != "/etc/os-release"
+    ):
         draft.shared = True  # assignments in it are read as such
         draft.fact(f"file:{path[:200]}", "; ".join(x.text.strip() for x in lines[:8]), line)
         draft.shared = False
@@ -252,17 +258,18 @@ def _which(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
 def _list(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
     """Names in a directory of the kind that tells what is installed."""
     directory = match["directory"].rstrip("/")
-    for line in lines[:40]:
-        if "cannot access" in line.text:
+    for line in lines[:200]:
+        text = line.text.strip()
+        if "cannot access" in text or text.startswith("total "):
             continue
-        if ":" in line.text and not line.text.lstrip().startswith(("c", "b", "-", "l", "d")):
+        if row := _LONG_ROW.match(text):
+            name = row["name"]
+            if name not in (".", ".."):
+                draft.fact(_path_fact(name if name.startswith("/") else f"{directory}/{name}"), True, line)
+        elif ":" in text:
             break
-        if row := re.match(
-            r"[bclds-][rwxsStT-]{9}[.+@]?\s.{0,120}\s(?P<name>/\S{1,200})(?: -> .*)?\Z", line.text.strip()
-        ):
-            draft.fact(_path_fact(row["name"]), True, line)
         elif directory.startswith(("/opt", "/dev", "/usr/local")) and "*" not in directory:
-            for name in line.text.split()[:24]:
+            for name in text.split()[:24]:
                 if re.fullmatch(r"[\w.-]{1,80}", name) and not re.match(r"lib\S+\.so", name):
                     draft.fact(_path_fact(f"{directory}/{name}"), True, line)
 
@@ -281,6 +288,9 @@ def _path_fact(path: str) -> str:
     return f"{'device' if path.startswith('/dev/') else 'file'}:{path[:200]}"
 
 
+_LONG_ROW = Lazy(
+    r"[bcdlps-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s.{0,120}?\d{1,2}:?\d\d\s(?P<name>\S{1,200})(?: -> .*)?\Z"
+)
 _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
     (Lazy(pattern), handler)
     for pattern, handler in (
@@ -299,7 +309,7 @@ _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
         (r"\bip -(?:br|brief) (?:addr|link|a|l)", _interfaces),
         (r"\bwhich (?P<name>[\w-]{1,40})", _which),
         (r"\bls (?:-\w{1,12} ){0,4}(?P<directory>/[\w./*-]{1,200})", _list),
-        (r"\bpython3?[\d.]{0,5} -c ", _python),
+        (r"\bpython3?[\d.]{0,5} -c |^>>> ", _python),
     )
 )  # fmt: skip
 _NO_ACCESS = Lazy(r"ls: cannot access '?(?P<path>/[^':]{1,200}?)'?: No such file or directory")

@@ -19,7 +19,7 @@ from stackcheck.ingest.formats.rows import (
 )
 from stackcheck.ingest.interface import Line
 
-_KERNEL = r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+~-]{0,80})"
+_KERNEL = r"(\d{1,2}\.\d{1,3}\.\d{1,4}(?:[\w.+~-]{0,80}[\w+])?)"
 
 
 def _uname(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -60,18 +60,28 @@ def shared_memory(draft: Draft, size: int, line: Line) -> None:
     draft.fact("shm_bytes", size, line)
 
 
+def _gdrdrv(draft: Draft, match: re.Match[str], line: Line) -> None:
+    flavour = "open" if match[1].lower().startswith("open") else match[1].lower()
+    draft.component("gdrdrv", "", line, scope="host", attributes={"flavour": flavour})
+
+
 def _hugepages(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.fact("hugepages_total", int(match[1]), line)
     draft.fact("limit:hugepages", int(match[1]), line)
 
 
 def _nvcc(draft: Draft, match: re.Match[str], line: Line) -> None:
-    draft.component("cuda-toolkit", match[2] or match[1], line)
+    draft.component("cuda-toolkit", match[2] or match[1], line, path=_compiler(draft))
+
+
+def _compiler(draft: Draft) -> str:
+    """Return the path of the compiler that was asked, if the command shows it."""
+    first = draft.source.command.split(" ", 1)[0]
+    return first if "/" in first and first.endswith(("/ptxas", "/nvcc")) else ""
 
 
 def _build(draft: Draft, match: re.Match[str], line: Line) -> None:
-    path = draft.source.command.split()[0] if draft.source.command.startswith(("/", ".")) else ""
-    draft.component("cuda-toolkit", match[1], line, path=path if path.endswith(("ptxas", "nvcc")) else "")
+    draft.component("cuda-toolkit", match[1], line, path=_compiler(draft))
 
 
 def _cuda_path(draft: Draft, match: re.Match[str], line: Line) -> None:
@@ -127,6 +137,9 @@ _ROWS: tuple[Row, ...] = (
     (" mtu ", r"\A\s{0,4}\d{1,4}: ([\w.@-]{1,40}?)(?:@[\w.-]{1,40})?: <", _interface),
     ("ip -o link: ", r"ip -o link: ([\w.,@ -]{1,600})", _interface_list),
     ("Hypervisor vendor", r"Hypervisor vendor\s{0,30}: {1,20}(\w{1,30})", text("hypervisor")),
+    ("Built for NVIDIA driver flavor", r"driver flavor: (\w{1,20})", _gdrdrv),
+    ("MLNX_OFED_LINUX-", r"MLNX_OFED_LINUX-(\d{1,2}\.\d{1,2}-[\d.]{1,20})", component("mlnx-ofed", scope="host")),
+    ("hca_id:", r"hca_id:\s{1,8}([\w-]{1,40})", member("hcas")),
     ("ACSCtl:", r"ACSCtl:.{0,40}SrcValid\+", truth("acs_enabled", True)),
     ("iommu", r"\biommu(?:\.passthrough)?=(?:pt|1)\b", truth("iommu", "passthrough")),
     ("GLIBCXX_", r"\AGLIBCXX_(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)\s*\Z", member("glibcxx_provided")),
