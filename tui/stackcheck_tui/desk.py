@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.explanation import Explanation
 from stackcheck.model.finding import Report
 from stackcheck.model.inventory import Inventory
 from stackcheck.model.stack import Stack
 from stackcheck.solver.pair_facts import PairStory
 from stackcheck.solver.pairing import Pairing
 from stackcheck.solver.request import Request
+
+if TYPE_CHECKING:
+    from stackcheck.solver.encode import Encoding
+    from stackcheck.solver.search import Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,8 @@ class Desk:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
+        self._lock = threading.Lock()
+        self._asked: tuple[Request, Encoding, Solution | None] | None = None
 
     def picture(self, view: View) -> Pairing:
         """Return the graded picture of two axes."""
@@ -68,6 +76,17 @@ class Desk:
         from stackcheck.solver.resolve import resolve
 
         return resolve(self.catalog, request)
+
+    def explain(self, request: Request, component: str) -> Explanation | None:
+        """Return why the stack of a request holds a component as it does; None if there is no stack."""
+        from stackcheck.solver.explain_pin import explain_pin
+        from stackcheck.solver.resolve import question
+
+        with self._lock:  # one question after the other: the next component of the same request is cheap
+            if self._asked is None or self._asked[0] != request:
+                self._asked = (request, *question(self.catalog, request))
+            _, encoding, solution = self._asked
+        return None if solution is None else explain_pin(encoding, solution, component)
 
     def check(self, inventory: Inventory, sets: Sequence[Mapping[str, Any]] = ()) -> Verdict:
         """Return the report on an inventory, and on the same with the changes of some remedies made."""

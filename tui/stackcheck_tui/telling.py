@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
+from stackcheck.model.explanation import Explanation, NotTaken, Verdict
 from stackcheck.model.finding import Finding, Remedy
 from stackcheck.model.kinds import Grade, Severity
 from stackcheck.model.stack import Alternative, Pin, Stack
@@ -125,13 +126,71 @@ def pin(one: Pin, *, width: int = 0) -> Content:
         told.append(Content.assemble(("  ", ""), (held.version, "bold")))
         told += [Content(f"    {visible(b)}") for b in held.because]
     if not one.held_back:
-        told.append(Content.styled("  it is the newest that is known", MUTED))
+        told.append(Content.styled("  …", MUTED))
     if one.caveats:
         told += [Content(), heading("caveats")]
         told += [Content.styled(f"  ! {visible(c)}", "$text-warning") for c in one.caveats]
     if one.purl:
         told += [Content(), Content.styled(f"  {one.purl}", MUTED)]
     return lines([*told, Content(), *sources(one.sources, width=width)])
+
+
+_VERDICTS = {
+    Verdict.EXCLUDED: "impossible",
+    Verdict.GIVEN: "not with what is chosen before it",
+    Verdict.LATER: "possible, less preferred",
+}
+
+
+def explanation(one: Explanation, *, width: int = 0) -> Content:
+    """Return why a component has its version, and what became of every newer one."""
+    pin_ = one.pin
+    told = [Content.styled(f"{one.name} {pin_.version}" if pin_ else f"{one.name} is not in it", "bold")]
+    if pin_ is not None:
+        told[0] = Content.assemble(told[0], "  ", graded(pin_.grade))
+        told.append(
+            Content.styled(f"{pin_.layer} · {pin_.origin} · accepts {pin_.accepts or 'this version'}", MUTED)
+        )
+    told += [Content(), heading("why")]
+    for reason in one.reasons:
+        told.append(
+            Content.assemble(("  ▸ " if reason.forces else "  · ", "$text-accent"), visible(reason.text))
+        )
+    told += [Content(), heading("why not newer")]
+    for group in one.newer:
+        told += _not_taken(group)
+    if not one.newer:
+        told.append(Content.styled("  no newer release is known", MUTED))
+    if one.preferred:
+        told += [Content(), heading("passed over though preferred")]
+        for group in one.preferred:
+            told += _not_taken(group)
+    if pin_ is not None and pin_.caveats:
+        told += [Content(), heading("caveats")]
+        told += [Content.styled(f"  ! {visible(c)}", "$text-warning") for c in pin_.caveats]
+    return lines([*told, Content(), *sources(all_sources(one), width=width)])
+
+
+def all_sources(one: Explanation) -> tuple[str, ...]:
+    """Return the sources of an explanation, those of the reasons against newer releases first."""
+    reasons = [r for g in (*one.newer, *one.preferred) for r in g.reasons] + list(one.reasons)
+    found = [s for r in reasons for s in r.sources]
+    return tuple(dict.fromkeys((*found, *(one.pin.sources if one.pin else ()))))
+
+
+def _not_taken(group: NotTaken) -> list[Content]:
+    versions = ", ".join(group.versions[:4]) + (
+        f" and {len(group.versions) - 4} more" if len(group.versions) > 4 else ""
+    )
+    told = [Content.assemble("  ", (versions, "bold"), (f"  {_VERDICTS[group.verdict]}", MUTED))]
+    told += [Content(f"    {visible(r.text)}") for r in group.reasons]
+    if group.given:
+        told.append(Content.styled(f"    given {', '.join(group.given)}", MUTED))
+    if group.cost:
+        told.append(Content.styled(f"    taking it would change {', '.join(group.cost)}", MUTED))
+    if group.ask:
+        told.append(Content.styled(f"    to have it: {group.ask}", MUTED))
+    return told
 
 
 def conflict(stack: Stack, *, width: int = 0) -> Content:

@@ -14,6 +14,7 @@ from textual.widgets import DataTable, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from stackcheck.model.errors import StackcheckError
+from stackcheck.model.explanation import Explanation
 from stackcheck.model.stack import Pin, Stack
 from stackcheck.solver.request import ImageChoice, Policy, Request
 from stackcheck_tui import telling
@@ -43,7 +44,10 @@ class ResolvePage(Page):
         self.base: Stack | None = None
         """The stack that answers are compared with."""
         self._rest: Timer | None = None
+        self._pause: Timer | None = None
         self._rows: tuple[str, ...] = ()
+        self.request: Request | None = None
+        self.explained: Explanation | None = None
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
@@ -111,10 +115,7 @@ class ResolvePage(Page):
             self.fault("stack", str(fault))
             return
         self.query_one(Table).border_subtitle = "resolving …"
-        self.ask("stack", lambda: self._resolved(request))
-
-    def _resolved(self, request: Request) -> Stack:
-        return self.desk.resolve(request)
+        self.ask("stack", lambda: (request, self.desk.resolve(request)))
 
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with what was typed, where one looks."""
@@ -122,9 +123,10 @@ class ResolvePage(Page):
         self.query_one(Table).border_subtitle = "the last answer; see notes"
         self.query_one("#notes", Panel).show(Content.styled(text, "$text-error"), "Not yet a question")
 
-    def answer_stack(self, stack: Stack) -> None:
+    def answer_stack(self, answer: tuple[Request, Stack]) -> None:
         """Show an answer."""
-        self.stack = stack
+        self.request, stack = answer
+        self.stack, self.explained = stack, None
         table, ways = self.query_one(Table), self.query_one("#ways", OptionList)
         ways.display = bool(stack.alternatives)
         table.display = stack.solved
@@ -207,7 +209,23 @@ class ResolvePage(Page):
             panel.show(
                 telling.pin(pin, width=max(30, panel.size.width - 4)), f"Why {pin.component} {pin.version}"
             )
+            if self._pause is not None:
+                self._pause.stop()
+            self._pause = self.set_timer(_PAUSE, self._explain)
         self.show_crumbs()
+
+    def _explain(self) -> None:
+        pin, request = self._pin(), self.request
+        if pin is not None and request is not None:
+            self.ask("explained", lambda: self.desk.explain(request, pin.component))
+
+    def answer_explained(self, explained: Explanation | None) -> None:
+        """Show why, as soon as it is known in full."""
+        pin = self._pin()
+        if explained is not None and pin is not None and explained.component == pin.component:
+            self.explained = explained
+            panel = self.query_one("#why", Panel)
+            panel.show(telling.explanation(explained, width=max(30, panel.size.width - 4)))
 
     @on(DataTable.RowSelected)
     def _open_pin(self) -> None:
@@ -217,7 +235,9 @@ class ResolvePage(Page):
         """Show the reasons over the whole screen."""
         pin = self._pin()
         if pin is not None:
-            self.app.push_screen(StoryScreen(f"Why {pin.component} {pin.version}", telling.pin(pin)))
+            whole = self.explained if self.explained and self.explained.component == pin.component else None
+            told = telling.explanation(whole) if whole else telling.pin(pin)
+            self.app.push_screen(StoryScreen(f"Why {pin.component} {pin.version}", told))
         elif self.stack is not None and not self.stack.solved:
             self.app.push_screen(StoryScreen("Conflict", telling.conflict(self.stack)))
 
@@ -247,14 +267,11 @@ class ResolvePage(Page):
         self._choices()
 
     def _choices(self) -> None:
-        parts: list[Content] = []
-        for label, key, value in (("policy", "p", self.form.policy), ("images", "i", self.form.images)):
-            parts.append(
-                Content.assemble(
-                    (f"{label:>10} ", telling.MUTED), (value, "bold"), (f"  {key} changes", telling.MUTED)
-                )
-            )
-        self.query_one("#choices", Static).update(telling.lines(parts))
+        parts = [
+            Content.assemble((f"{label} ", telling.MUTED), (value, "bold"), (f" {key}", "$text-accent"))
+            for label, key, value in (("policy", "p", self.form.policy), ("images", "i", self.form.images))
+        ]
+        self.query_one("#choices", Static).update(Content("   ").join(parts))
 
     def action_policy(self) -> None:
         """Take the next policy."""
@@ -311,7 +328,7 @@ class ResolvePage(Page):
         """Return the sources of pin or conflict."""
         pin = self._pin()
         if pin is not None:
-            return pin.sources
+            return telling.all_sources(self.explained) if self.explained else pin.sources
         return self.stack.conflict.sources if self.stack is not None and self.stack.conflict else ()
 
 

@@ -133,7 +133,7 @@ class GradeGrid(ScrollView, can_focus=True):
         first = round(self.scroll_offset.x) // self.cell_width
         width = self.size.width
         shown = range(
-            first, min(len(self.column_labels), first + (width - self.row_width) // self.cell_width + 1)
+            first, min(len(self.column_labels), first + max(1, (width - self.row_width) // self.cell_width))
         )
         if y < self.head_height:
             segments = self._head_line(y, shown)
