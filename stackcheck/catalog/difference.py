@@ -34,7 +34,7 @@ def image_inventory(image: Image) -> Inventory:
         name: (Observation(version=version, scope="container", evidence=evidence),)
         for name, version in image.contents.items()
     }
-    components.update({name: () for name in image.absent})
+    components.update(dict.fromkeys(image.absent, ()))
     if image.os:
         components.setdefault("os", (Observation(version=image.os, scope="container", evidence=evidence),))
     return Inventory(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import networkx
+import networkx as nx
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
@@ -68,7 +68,7 @@ def around(graph: Graph, component: str) -> Graph:
     ties = _directed(graph.nodes, graph.edges)
     if component not in ties:
         return Graph(title=graph.title, nodes=(), edges=())
-    kept = networkx.ancestors(ties, component) | networkx.descendants(ties, component) | {component}
+    kept = nx.ancestors(ties, component) | nx.descendants(ties, component) | {component}
     return _finished(
         f"{component} in {graph.title}",
         [n for n in graph.nodes if n.id in kept],
@@ -134,17 +134,17 @@ def _finished(title: str, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]
     ordered = tuple(sorted(nodes, key=lambda n: n.id))
     tied = tuple(dict.fromkeys(edges))
     asking = _directed(ordered, (e for e in tied if e.kind is not EdgeKind.RULE))
-    groups = networkx.condensation(asking)
+    groups = nx.condensation(asking)
     steps = [
         tuple(sorted(n for group in generation for n in groups.nodes[group]["members"]))
-        for generation in networkx.topological_generations(groups.reverse())
+        for generation in nx.topological_generations(groups.reverse())
     ]
-    cycles = sorted(tuple(sorted(c)) for c in networkx.strongly_connected_components(asking) if len(c) > 1)
+    cycles = sorted(tuple(sorted(c)) for c in nx.strongly_connected_components(asking) if len(c) > 1)
     return Graph(title=title, nodes=ordered, edges=tied, order=tuple(steps), cycles=tuple(cycles))
 
 
-def _directed(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> networkx.DiGraph[str]:
-    graph: networkx.DiGraph[str] = networkx.DiGraph()
+def _directed(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> nx.DiGraph[str]:
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(n.id for n in nodes)
     graph.add_edges_from((e.source, e.target) for e in edges)
     return graph

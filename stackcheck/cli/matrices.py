@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, date, datetime
 
-from stackcheck.catalog.catalog import Catalog
 from stackcheck.cli import streams
 from stackcheck.cli.parser import add_matrices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import date
+
+    from stackcheck.catalog.catalog import Catalog
 
 _MOST_FAULTS = 15  # shown per check unless --verbose
 
@@ -40,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _status(catalog: Catalog, options: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
     today = datetime.now(tz=UTC).date()
     rows = [row for c in catalog.component_ids if (row := _status_row(catalog, c, today)) is not None]
     if options.older_than is not None:
@@ -73,6 +79,8 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
 
 
 def _status_row(catalog: Catalog, name: str, today: date) -> dict[str, str | int | None] | None:
+    from datetime import date
+
     component = catalog.component(name)
     if component is None:
         return None
