@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
-import pkgutil
-import select
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Callable
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from stackcheck_probes.interface import AbsentError, RefusedError
+
+if TYPE_CHECKING:
+    import subprocess
 
 OUTPUT_LIMIT = 16 << 20
 DIRECTORIES = (
@@ -34,8 +32,7 @@ DIRECTORIES = (
 _KMSG_LIMIT = 8 << 20
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command: the name under which probes ask for it, its argument list, and why it is needed."""
 
     name: str
@@ -43,8 +40,7 @@ class Command:
     why: str
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """What a command did: exit status, standard output and standard error, as text."""
 
     rc: int
@@ -78,6 +74,8 @@ def run(
 
     Programs are looked for in ``directories`` alone, not along the caller's PATH.
     """
+    import subprocess  # most nodes need none of this, and it is slow to import
+
     argv = _argv(find(name), directories)
     try:
         process = subprocess.Popen(
@@ -117,6 +115,8 @@ def _captured_rc(name: str, read: Callable[[str, int], bytes]) -> int:
 
 def _argv(command: Command, directories: tuple[str, ...]) -> list[str]:
     if command.name == "nvml":
+        import pkgutil
+
         source = pkgutil.get_data(__package__ or "stackcheck_probes", "nvml_child.py") or b""
         return [sys.executable, "-I", "-S", "-c", source.decode()]
     for directory in directories:
@@ -141,6 +141,9 @@ def _collect(name: str, process: subprocess.Popen[bytes], timeout: float) -> Out
 
 def _pump(process: subprocess.Popen[bytes], streams: Mapping[int, bytearray], deadline: float) -> int | None:
     """Fill the buffers until the process ends; return its status, or None after killing its whole group."""
+    import select
+    import subprocess
+
     waiting = dict(streams)
     while waiting:
         left = deadline - time.monotonic()
@@ -163,6 +166,9 @@ def _pump(process: subprocess.Popen[bytes], streams: Mapping[int, bytearray], de
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill the group and give the kernel a moment; a process stuck in the kernel is left behind, not waited for."""
+    import signal
+    import subprocess
+
     try:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(0.5)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from re import Pattern
+from typing import NamedTuple
 
 from stackcheck_probes.host import FileSystem
 from stackcheck_probes.interface import HostError
@@ -22,8 +23,7 @@ _PIN = re.compile(r"^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^
 _CONDA = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$")
 
 
-@dataclass(frozen=True)
-class Distribution:
+class Distribution(NamedTuple):
     """An installed distribution: name as its maker spells it, version, its metadata directory and site directory."""
 
     name: str
@@ -37,8 +37,7 @@ class Distribution:
         return re.sub(r"[-_.]+", "-", self.name).lower()
 
 
-@dataclass(frozen=True)
-class RecordedFile:
+class RecordedFile(NamedTuple):
     """A line of RECORD: absolute path, digest (``sha256=...`` or empty), size in bytes or None."""
 
     path: str
@@ -100,21 +99,32 @@ def _by_name(site: str, name: str) -> Distribution | None:
     return Distribution(project, version, posixpath.join(site, name), site) if dash and version else None
 
 
-def record(files: FileSystem, distribution: Distribution) -> Iterator[RecordedFile]:
-    """Yield the files that the distribution says it installed; nothing if it keeps no RECORD."""
+def record(files: FileSystem, distribution: Distribution) -> str:
+    """Return the text of RECORD; empty if the distribution keeps none."""
     try:
-        text = files.read(posixpath.join(distribution.path, "RECORD"), RECORD_LIMIT).decode(
-            "utf-8", "replace"
-        )
+        data = files.read(posixpath.join(distribution.path, "RECORD"), RECORD_LIMIT)
     except HostError:
-        return
-    for line in text.splitlines():
+        return ""
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def recorded(
+    distribution: Distribution, text: str, only: Pattern[str] | None = None
+) -> Iterator[RecordedFile]:
+    """Yield the files of a RECORD; with ``only``, of the lines in which that pattern is found (it must match whole lines)."""
+    lines = text.split("\n") if only is None else (match[0] for match in only.finditer(text))
+    for line in lines:
         path, digest, size = _fields(line)
         if path and not path.startswith("/"):
-            absolute = posixpath.join(distribution.site, path)
+            absolute = f"{distribution.site}/{path}"
             if "../" in path:
                 absolute = posixpath.normpath(absolute)
             yield RecordedFile(absolute, digest, int(size) if size.isdigit() else None)
+
+
+def recorded_paths(text: str) -> set[str]:
+    """Return the paths of a RECORD as they stand there."""
+    return {line.partition(",")[0] for line in text.split("\n")} - {""}
 
 
 def _fields(line: str) -> tuple[str, str, str]:

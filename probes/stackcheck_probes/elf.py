@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from re import Pattern
+from typing import NamedTuple
 
 from stackcheck_probes.files import Mapped
 
@@ -37,8 +37,7 @@ class ElfError(ValueError):
     """The file is no ELF64 little-endian object, or a table in it points outside it."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section: where its bytes are in the file (``size`` 0 if it has none)."""
 
     name: str
@@ -47,8 +46,7 @@ class Section:
     address: int
 
 
-@dataclass(frozen=True)
-class Dynamic:
+class Dynamic(NamedTuple):
     """The dynamic section: names the loader acts on. ``rpath`` is ignored by the loader if there is a ``runpath``."""
 
     soname: str | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stackcheck_probes.elf import Elf
 from stackcheck_probes.files import Mapped
@@ -25,8 +25,7 @@ _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 MAX_ENTRIES = 4_000_000
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """One image in a fat binary: ``target`` is ``sm_90a`` (machine code) or ``compute_90`` (PTX)."""
 
     target: str
@@ -34,13 +33,13 @@ class Image:
     compressed: bool
 
 
-@dataclass
 class Code:
     """How many images a file holds per target: linked, and relocatable (``-rdc``, which cuobjdump lists with ``-all``)."""
 
-    linked: dict[str, int] = field(default_factory=dict)
-    relocatable: dict[str, int] = field(default_factory=dict)
-    compressed: int = 0
+    def __init__(self) -> None:
+        self.linked: dict[str, int] = {}
+        self.relocatable: dict[str, int] = {}
+        self.compressed = 0
 
     def add(self, image: Image) -> None:
         """Count one image."""

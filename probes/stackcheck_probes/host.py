@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Callable, Protocol
+from typing import TYPE_CHECKING, Callable, NamedTuple, Protocol
 
 from stackcheck_probes import commands, files
 from stackcheck_probes.files import Mapped
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.mounts import GuardedFiles, doubtful_mounts
-from stackcheck_probes.tree import TreeFiles, open_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stackcheck_probes.tree import TreeFiles
 
 PROCESS_LIMIT = 16 << 20
 
@@ -49,8 +51,7 @@ class FileSystem(Protocol):
         """Return where a regular file lies on this machine, for readers that need a path."""
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(NamedTuple):
     """A node: where its files are, whose environment is asked about, and how its commands answer."""
 
     files: FileSystem
@@ -61,7 +62,7 @@ class Host:
     live: bool = False
     captured: bool = False
     pid: int | None = None
-    environ_where: str = field(default="environment of the probe")
+    environ_where: str = "environment of the probe"
 
 
 def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) -> Host:
@@ -77,7 +78,7 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         environ = _environ_of(proc)
     chosen = dict(os.environ if environ is None else environ)
     return Host(
-        files=open_tree(root) if root else direct_files(),
+        files=_tree(root) if root else direct_files(),
         environ=chosen,
         process=lambda name: files.read_file(f"{proc}/{name}", PROCESS_LIMIT),
         kernel_log=lambda: commands.read_kmsg("/dev/kmsg"),
@@ -99,7 +100,7 @@ def tree_host(root: str, environ: Mapping[str, str] | None = None) -> Host:
 
     ``environ`` replaces the captured environment (``root/environ``); a plain image has none.
     """
-    tree = open_tree(root)
+    tree = _tree(root)
     where = "environ of the tree"
     if environ is None:
         environ = _captured_environ(tree)
@@ -143,11 +144,16 @@ def _captured_environ(tree: TreeFiles) -> dict[str, str]:
         return {}
 
 
+def _tree(root: str) -> TreeFiles:
+    from stackcheck_probes.tree import (
+        open_tree,  # only where a tree is looked at: it is a third of the start-up time
+    )
+
+    return open_tree(root)
+
+
 def _other_root(pid: int) -> str | None:
     """Return where the files of that process are seen, or None if it sees the same ones as we do."""
-    try:
-        theirs, ours = Path(f"/proc/{pid}/ns/mnt").readlink(), Path("/proc/self/ns/mnt").readlink()
-        root = Path(f"/proc/{pid}/root").readlink()
-    except OSError:
-        return None
-    return None if theirs == ours and str(root) == "/" else f"/proc/{pid}/root"
+    theirs, ours = (os.path.realpath(f"/proc/{who}/ns/mnt").rpartition("/")[2] for who in (pid, "self"))
+    root = os.path.realpath(f"/proc/{pid}/root")
+    return None if theirs == ours and root == "/" else f"/proc/{pid}/root"

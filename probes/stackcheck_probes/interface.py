@@ -13,15 +13,13 @@ To add a probe:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 if TYPE_CHECKING:
     from stackcheck_probes.look import Look
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """One probe: its name (for ``--only``), what it looks at, and how long it may take, in seconds."""
 
     name: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from re import Pattern
+from typing import NamedTuple
 
 from stackcheck_probes import ldcache, versions
 from stackcheck_probes.elf import Elf, ElfError
@@ -15,8 +15,7 @@ from stackcheck_probes.interface import HostError
 from stackcheck_probes.versions import Reader, Told
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A library: the component it is, the names of its files, its readers in order of trust; ``code`` if it holds GPU code."""
 
     component: str

@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stackcheck_probes.elf import Dynamic, Elf, ElfError
 from stackcheck_probes.host import FileSystem
@@ -22,8 +22,7 @@ DEFAULT_DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(NamedTuple):
     """An object in the process to be: the path it was found under, who asked for it first, and by which rule."""
 
     path: str
@@ -33,12 +32,12 @@ class Loaded:
     requester: Loaded | None = None
 
 
-@dataclass
 class Process:
-    """The objects that would be in one process, by soname, in load order."""
+    """The objects that would be in one process, by soname, in load order; what was needed and not found, and by whom."""
 
-    objects: dict[str, Loaded] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.objects: dict[str, Loaded] = {}
+        self.missing: dict[str, str] = {}
 
     def find(self, prefix: str) -> Loaded | None:
         """Return the first object whose soname begins with ``prefix``."""

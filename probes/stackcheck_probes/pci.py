@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck_probes.look import Look
 
@@ -11,8 +11,7 @@ DEVICES = "/sys/bus/pci/devices"
 NVIDIA, AMAZON, MELLANOX = "10de", "1d0f", "15b3"
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """A PCI function: address (``0000:53:00.0``), vendor, device and class in lower-case hex, bound driver."""
 
     address: str

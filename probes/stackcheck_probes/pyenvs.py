@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck_probes.host import FileSystem, Host
 from stackcheck_probes.interface import HostError
@@ -19,8 +19,7 @@ _SITE_IN_PATH = re.compile(r"(/[^\s:]*?)/lib(?:64)?/(python3\.\d+t?)/(?:site|dis
 DEBIAN_SITE = "/usr/lib/python3/dist-packages"
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """One environment: ``prefix``, its ``site`` directories in import order, its Python (``3.12`` or longer)."""
 
     prefix: str

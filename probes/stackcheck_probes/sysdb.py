@@ -6,13 +6,15 @@ Formats: deb-version(7) and dpkg's status file; RPM header blobs (https://rpm-so
 from __future__ import annotations
 
 import re
-import sqlite3
 import struct
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackcheck_probes.host import Host
 from stackcheck_probes.interface import HostError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STATUS = "/var/lib/dpkg/status"
 STATUS_LIMIT = 64 << 20
@@ -49,6 +51,8 @@ def parse_status(text: str) -> Iterator[tuple[str, str]]:
 
 def read_rpm(path: Path) -> dict[str, str]:
     """Return name -> version-release of an RPM database in SQLite (opened immutable: nothing is written); empty if unreadable."""
+    import sqlite3  # only distributions with RPM need it
+
     found: dict[str, str] = {}
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)

@@ -15,8 +15,8 @@ import contextlib
 import json
 import posixpath
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from stackcheck_probes import files
 from stackcheck_probes.files import Mapped
@@ -28,8 +28,7 @@ MAX_LAYERS = 8
 MARKER_LIMIT = 32 << 20
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(NamedTuple):
     """One directory of a tree with what its marker file adds and takes away; paths begin with a slash."""
 
     root: Path
@@ -49,8 +48,7 @@ class Layer:
         return False
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """What is at a path before links are followed: ``kind`` is file, dir, link or other."""
 
     kind: str

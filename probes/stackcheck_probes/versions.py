@@ -10,21 +10,19 @@ import posixpath
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from re import Pattern
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from stackcheck_probes.elf import Elf, ElfError
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """What a file told: its version, how, the text itself, and further attributes."""
 
     version: str
     method: str
     raw: str
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = {}
 
 
 SEARCH_LIMIT = 64 << 20

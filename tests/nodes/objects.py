@@ -14,7 +14,19 @@ from functools import cache
 from pathlib import Path
 
 MACHINES = {"x86_64": 62, "aarch64": 183}
-FLAGS = ["-shared", "-nostdlib", "-Os", "-s", "-fPIC", "-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-Wl,--build-id=none", "-Wl,-z,norelro", "-Wl,--hash-style=gnu", "-Wl,--no-as-needed"]
+FLAGS = [
+    "-shared",
+    "-nostdlib",
+    "-Os",
+    "-s",
+    "-fPIC",
+    "-fcf-protection=none",
+    "-fno-asynchronous-unwind-tables",
+    "-Wl,--build-id=none",
+    "-Wl,-z,norelro",
+    "-Wl,--hash-style=gnu",
+    "-Wl,--no-as-needed",
+]
 SMALL = ["-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=64", "-Wl,-z,common-page-size=64"]
 
 

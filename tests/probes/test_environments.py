@@ -131,7 +131,8 @@ def test_record_lines(tmp_path: Path) -> None:
     record = 'pkg/a.so,sha256=abc,12\n"pkg/odd, name.py",sha256=def,3\npkg/b.py,,\n../../../bin/tool,sha256=x,1\n/etc/passwd,sha256=x,1\n\n,,\n'
     dist(tmp_path, "/s", "pkg", "1.0", record)
     files = open_tree(str(tmp_path))
-    found = list(dists.record(files, dists.distributions(files, "/s")[0]))
+    distribution = dists.distributions(files, "/s")[0]
+    found = list(dists.recorded(distribution, dists.record(files, distribution)))
     assert [(one.path, one.digest, one.size) for one in found] == [
         ("/s/pkg/a.so", "sha256=abc", 12), ("/s/pkg/odd, name.py", "sha256=def", 3), ("/s/pkg/b.py", "", None), ("/bin/tool", "sha256=x", 1),
     ]  # fmt: skip

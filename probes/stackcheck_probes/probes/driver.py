@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import lzma
 import re
-import zlib
 
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
@@ -90,6 +88,9 @@ def _report_installed(look: Look, path: str, running: str | None) -> None:
 
 def _modinfo(look: Look, path: str) -> dict[str, str]:
     """Return the key=value pairs of section .modinfo; empty if it cannot be unpacked with the standard library."""
+    import lzma  # only where a compressed module lies on disk
+    import zlib
+
     try:
         if path.endswith(".ko"):
             data = bytes(look.host.files.map(path))

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from stackcheck_probes import nvidia_smi, pci
+from stackcheck_probes import pci
 from stackcheck_probes.gpu_summary import summary
 from stackcheck_probes.look import Look
 
@@ -89,6 +89,8 @@ def _ask(look: Look) -> tuple[dict[str, Any] | None, str]:
             "command",
         )
         return None, ""
+    from stackcheck_probes import nvidia_smi  # the XML parser is needed only where NVML did not answer
+
     try:
         return nvidia_smi.parse(output.out), "nvidia-smi"
     except nvidia_smi.SmiError as error:

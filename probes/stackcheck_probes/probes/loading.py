@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stackcheck_probes import libraries
 from stackcheck_probes.host import FileSystem
@@ -18,16 +18,15 @@ _MAPPED = re.compile(r"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ [1-9]\d* +(/.*?)(?: \(de
 _NO_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 
 
-@dataclass(frozen=True)
-class Loading:
+class Loading(NamedTuple):
     """The result: ``found`` libraries (real path -> path), the simulated process, and the files mapped by the real one."""
 
     found: dict[str, str]
     loader: Loader
     process: Process
     torch: str | None
-    mapped: frozenset[str] = frozenset()
-    by_real: dict[str, Loaded] = field(default_factory=dict)
+    mapped: frozenset[str]
+    by_real: dict[str, Loaded]
 
 
 def loading(look: Look) -> Loading:
@@ -49,10 +48,10 @@ def _work_out(look: Look) -> Loading:
         name = (dynamic.soname if dynamic else None) or posixpath.basename(path)
         if name not in process.objects and not name.startswith("libnccl-"):
             loader.open(process, name)
-    result = Loading(found, loader, process, torch, mapped)
+    by_real: dict[str, Loaded] = {}
     for item in process.objects.values():
-        result.by_real.setdefault(look.real(item.path), item)
-    return result
+        by_real.setdefault(look.real(item.path), item)
+    return Loading(found, loader, process, torch, mapped, by_real)
 
 
 def _directories(look: Look, loader: Loader, cache: dict[str, str], mapped: frozenset[str]) -> list[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
+import re
+from typing import NamedTuple
 
 from stackcheck_probes import dists, pyenvs
 from stackcheck_probes.dists import Distribution, RecordedFile
 from stackcheck_probes.look import Look
 from stackcheck_probes.pyenvs import Environment
 
+_NATIVE_LINE = re.compile(r"^.*\.so(?:\.[\d.]+)?[\",].*$", re.MULTILINE)
 
-@dataclass(frozen=True)
-class Installed:
+
+class Installed(NamedTuple):
     """An environment with its distributions in import order (the first of a name is the one imported)."""
 
     environment: Environment
@@ -52,10 +54,17 @@ def owned_files(look: Look, one: Installed) -> dict[str, list[tuple[Distribution
     return look.shared.once(f"owned:{one.environment.prefix}", lambda: _owned(look, one))
 
 
+def record(look: Look, distribution: Distribution) -> str:
+    """Return the RECORD of a distribution; read once for all probes."""
+    return look.shared.once(
+        f"record:{distribution.path}", lambda: dists.record(look.host.files, distribution)
+    )
+
+
 def _owned(look: Look, one: Installed) -> dict[str, list[tuple[Distribution, RecordedFile]]]:
     result: dict[str, list[tuple[Distribution, RecordedFile]]] = {}
     for distribution in one.distributions:
-        for item in dists.record(look.host.files, distribution):
+        for item in dists.recorded(distribution, record(look, distribution), _NATIVE_LINE):
             if is_native(item.path):
                 result.setdefault(item.path, []).append((distribution, item))
     return result

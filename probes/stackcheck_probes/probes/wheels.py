@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackcheck_probes import dists
+from stackcheck_probes.dists import Distribution
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
@@ -16,19 +17,52 @@ def wheels(look: Look) -> None:
     one = packages.active(look)
     if one is None:
         return
-    owners: dict[str, tuple[str, str]] = {}
     twice: dict[tuple[str, str], list[str]] = {}
+    by_site: dict[str, dict[str, str]] = {}
     for distribution in one.distributions:
-        for item in dists.record(look.host.files, distribution):
-            if not item.digest or "/bin/" in item.path or item.path.endswith(_HARMLESS):
-                continue
-            first = owners.setdefault(item.path, (distribution.name, item.digest))
-            if first[0] != distribution.name and first[1] != item.digest:
-                twice.setdefault((first[0], distribution.name), []).append(item.path)
+        owners = by_site.setdefault(distribution.site, {})
+        text = packages.record(look, distribution)
+        paths = dists.recorded_paths(text)
+        common = paths & owners.keys()
+        if common:
+            _compare(look, one, distribution, common, owners, twice)
+        owners.update(dict.fromkeys(paths - common, distribution.path))
     told = [f"{a} and {b}: {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
             for (a, b), paths in sorted(twice.items())]  # fmt: skip
     look.fact("files_owned_twice", told[:SHOWN], one.environment.prefix, "dist-info")
     _changed(look, one)
+
+
+def _compare(
+    look: Look,
+    one: packages.Installed,
+    distribution: Distribution,
+    common: set[str],
+    owners: dict[str, str],
+    twice: dict[tuple[str, str], list[str]],
+) -> None:
+    """Note the paths that another distribution owns too, if the two recorded different contents."""
+    named = {other.path: other for other in one.distributions}
+    mine = _digests(look, distribution)
+    for path in sorted(common):
+        other = named[owners[path]]
+        absolute = f"{distribution.site}/{path}"
+        theirs = _digests(look, other).get(absolute)
+        own = mine.get(absolute)
+        if own and theirs and own != theirs and "/bin/" not in absolute and not path.endswith(_HARMLESS):
+            twice.setdefault((other.name, distribution.name), []).append(absolute)
+
+
+def _digests(look: Look, distribution: Distribution) -> dict[str, str]:
+    """Return path -> digest of a distribution's files."""
+
+    def read() -> dict[str, str]:
+        return {
+            item.path: item.digest
+            for item in dists.recorded(distribution, packages.record(look, distribution))
+        }
+
+    return look.shared.once(f"digests:{distribution.path}", read)
 
 
 def _changed(look: Look, one: packages.Installed) -> None:
