@@ -214,7 +214,7 @@ def _subject_fault(subject: str, catalog: Catalog) -> str:
     if (
         attribute
         and attribute not in component.attribute_types
-        and attribute not in ("copies", "local", "flavour")
+        and attribute not in ("copies", "local", "flavour", "packages")
     ):
         return f"{head} declares no attribute {attribute}"
     return ""
