@@ -98,7 +98,7 @@ INGESTERS: tuple[Format, ...] = (
             "taints", "recovery action changed")),
     Format("dockerfile", "Dockerfile", "dockerfile", ("FROM ",)),
     Format("kubernetes", "Kubernetes manifest or description", "kubernetes_text",
-           ("apiVersion:", "nvidia.com/", "kubernetes.io/", "OOMKilled", "value: ", "Limits:", "limits:", "Environment:", "amazonaws.com/efa")),
+           ("apiVersion:", "nvidia.com/", "kubernetes.io/", "OOMKilled", "value: ", "Limits:", "limits:", "Environment:", "environment:", "amazonaws.com/efa")),
     Format("conda-list", "conda list", "conda_list", ("packages in environment", "conda-forge", "pytorch", "nvidia", "pypi", "_0", "Build"),
            commands=("conda list", "mamba list")),
     Format("pip-list", "pip list", "pip_list", _ALWAYS),

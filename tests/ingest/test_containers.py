@@ -125,3 +125,10 @@ class TestOurDocuments:
         assert versions(found, "nccl") == {"2.27.7"}
         assert found.components["driver"][0].evidence.where == "lock.json:7"
         assert found.environment == {"FI_PROVIDER": "efa"}
+
+
+def test_compose_file() -> None:
+    found = read_sample("compose.yaml")
+    assert found.image == "vllm/vllm-openai:v0.11.0"
+    assert found.environment == {"NCCL_DEBUG": "INFO", "NCCL_P2P_DISABLE": "1"}
+    assert found.facts["limit:shm"] == 10 << 30

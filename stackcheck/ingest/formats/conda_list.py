@@ -45,5 +45,5 @@ def read(draft: Draft) -> None:
                 draft.package(match["name"], match["version"], line)
             elif (inside or match["channel"]) and _BUILD.match(match["build"]):
                 conda_package(draft, match["name"], match["version"], match["build"], line)
-        elif match := _EXPORT.match(text.strip()):
+        elif match := _EXPORT.match(text.strip().removeprefix("- ")):
             conda_package(draft, match["name"], match["version"], match["build"], line)

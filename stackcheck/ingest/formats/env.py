@@ -13,7 +13,7 @@ from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
 _ASSIGNMENT = Lazy(
-    r"\s{0,16}(?P<lead>export |declare -x |typeset -x |set -gx |setenv |ENV |ARG |-e |--env |-x |Environment=|[A-Za-z][\w-]{0,30}:? )?"
+    r"\s{0,16}(?:- )?(?P<lead>export |declare -x |typeset -x |set -gx |setenv |ENV |ARG |-e |--env |-x |Environment=|[A-Za-z][\w-]{0,30}:? )?"
     r"['\"]?(?P<name>[A-Z][A-Z0-9_]{1,79})['\"]?(?P<sign>=|\s)(?P<value>.*)\Z",
     re.DOTALL,
 )

@@ -48,7 +48,9 @@ def read(draft: Draft) -> None:
     draft.method = "mention"
     instances: dict[str, Line] = {}
     for line in islice(draft.source.open(), _LINES):
-        text = line.text[:600]
+        text = line.text[:600].replace("**", "").replace("`", "")
+        if text.startswith("|"):
+            text = text.replace("|", " ")  # a row of a Markdown table
         if not _DIGIT.search(text):
             continue
         for match in _INSTANCE.finditer(text):

@@ -21,6 +21,7 @@ _NVIDIA = Lazy(
 )
 _TIMES_BEFORE = Lazy(r"\b(\d{1,4}) ?[xX*] ?(?:NVIDIA )?([A-Za-z][\w-]{1,14}(?: [\w-]{1,12}){0,5})")
 _TIMES_AFTER = Lazy(r" ?[xX*] ?(\d{1,4})\b")
+_BRACKET = Lazy(r"NVIDIA Corporation [\w ]{1,40}\[([A-Za-z][\w /.-]{1,60})\]")
 _WORD = Lazy(r"[A-Za-z0-9][\w.-]*")
 
 
@@ -78,6 +79,8 @@ def named(text: str, context: Context) -> Gpus | None:
         model = longest_known(match[2], context)
         if model:
             return Gpus(model, number=int(match[1]))
+    if "NVIDIA Corporation" in text:
+        return _pci(text, context)
     at = text.find("NVIDIA ")
     label = re.search(r"\bGPU(?: type| model| name)?s?[:=]? ", text)
     start = at if at >= 0 else label.end() if label else -1
@@ -92,6 +95,14 @@ def named(text: str, context: Context) -> Gpus | None:
         model = _brand_only(brand[0])
     after = _TIMES_AFTER.match(tail[len(model) :])
     return Gpus(model, number=int(after[1]) if after else None, capability=capability(tail))
+
+
+def _pci(text: str, context: Context) -> Gpus | None:
+    """`lspci`: the marketing name stands in brackets, the chip before it; switches are no GPUs."""
+    bracket = _BRACKET.search(text)
+    if bracket is None or "NVSwitch" in text:
+        return None
+    return Gpus(bracket[1] if context.gpu(bracket[1]) else f"NVIDIA {bracket[1]}")
 
 
 def _brand_only(text: str) -> str:

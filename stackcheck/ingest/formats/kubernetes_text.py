@@ -1,4 +1,4 @@
-"""Kubernetes in YAML or `kubectl describe`: container variables, image, limits, node labels, why a pod was stopped."""
+"""Kubernetes in YAML or `kubectl describe`, and compose files: container variables, image, limits, node labels, why a pod was stopped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import set_variable
 from stackcheck.ingest.formats.node_labels import LABELS, driver_from_parts, label
+from stackcheck.ingest.formats.system import shared_memory
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
@@ -35,18 +36,16 @@ _BYTES = {
     "T": 10**12,
     "Ti": 1 << 40,
 }
+_SHM = Lazy(r"shm_size: ['\"]?(?P<value>\d{1,9}) ?(?P<unit>[kKmMgG])[bB]?['\"]?\s*\Z")
 _RESOURCES = frozenset(("nvidia.com/gpu",))
 
 
 def sniff(text: str) -> float:
-    """Look for keys of a pod or node."""
-    if "apiVersion:" in text or "nvidia.com/gpu" in text or "Labels:" in text:
+    """Look for keys of a pod, a node or a compose file."""
+    if any(mark in text for mark in ("apiVersion:", "nvidia.com/gpu", "Labels:", "services:")):
         return 0.8
-    return (
-        0.5
-        if "OOMKilled" in text or "value: " in text or "Limits:" in text or "kubernetes.io/" in text
-        else 0.0
-    )
+    marks = ("OOMKilled", "value: ", "Limits:", "limits:", "kubernetes.io/", "environment:", "Environment:")
+    return 0.5 if any(mark in text for mark in marks) else 0.0
 
 
 def read(draft: Draft) -> None:
@@ -73,7 +72,7 @@ def read(draft: Draft) -> None:
             first = first or line
             continue
         if heading := re.match(
-            r"-?\s{0,4}(limits|requests|capacity|allocatable|Limits|Requests|Capacity|Allocatable|Environment|env):",
+            r"-?\s{0,4}(limits|requests|capacity|allocatable|Limits|Requests|Capacity|Allocatable|Environment|environment|env):",
             bare,
         ):
             section = heading[1].lower()
@@ -86,7 +85,11 @@ def read(draft: Draft) -> None:
         elif (match := _INLINE.match(text)) or (
             section == "environment" and (match := _DESCRIBED.match(text))
         ):
-            set_variable(draft, match["name"], match["value"], line)
+            set_variable(draft, match["name"], match["value"].strip().strip("'\""), line)
+        elif match := _SHM.match(bare):
+            shared_memory(
+                draft, int(match["value"]) << {"k": 10, "m": 20, "g": 30}[match["unit"].lower()], line
+            )
         elif match := _IMAGE.match(text):
             if "/" in match["image"] or ":" in match["image"]:
                 draft.single("image", match["image"], line)

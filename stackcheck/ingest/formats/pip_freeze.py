@@ -6,7 +6,7 @@ from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.pins import parse_pin
 from stackcheck.ingest.patterns import Lazy
 
-_PINNED = Lazy(r"(?m)^\s{0,8}[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])?(?:==\d| @ \S)")
+_PINNED = Lazy(r"(?m)^\s{0,8}(?:- )?[A-Za-z0-9][\w.-]{0,80}(?:\[[\w,. -]{0,80}\])?(?:==\d| @ \S)")
 _SKIPPED = ("-e ", "--", "-i ", "-f ", "# Editable")
 
 
@@ -18,7 +18,7 @@ def sniff(text: str) -> float:
 def read(draft: Draft) -> None:
     """Record the pinned packages that belong to known components."""
     for line in draft.source.open():
-        text = line.text.strip()
+        text = line.text.strip().removeprefix("- ")
         if text.startswith(_SKIPPED):
             if text.startswith(("-e ", "# Editable")):
                 draft.source.claim(line.number)
