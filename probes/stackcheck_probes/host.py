@@ -153,7 +153,12 @@ def _tree(root: str) -> TreeFiles:
 
 
 def _other_root(pid: int) -> str | None:
-    """Return where the files of that process are seen, or None if it sees the same ones as we do."""
-    theirs, ours = (os.path.realpath(f"/proc/{who}/ns/mnt").rpartition("/")[2] for who in (pid, "self"))
-    root = os.path.realpath(f"/proc/{pid}/root")
-    return None if theirs == ours and root == "/" else f"/proc/{pid}/root"
+    """Return where the files of that process are seen, or None if it sees the same ones as we do (or cannot be asked)."""
+    from pathlib import Path
+
+    try:
+        theirs, ours = Path(f"/proc/{pid}/ns/mnt").readlink(), Path("/proc/self/ns/mnt").readlink()
+        root = Path(f"/proc/{pid}/root").readlink()
+    except OSError:
+        return None
+    return None if theirs == ours and str(root) == "/" else f"/proc/{pid}/root"
