@@ -5,7 +5,7 @@ A command that needs four components parses four files; `Catalog.everything()` r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -48,6 +48,7 @@ class Catalog:
         self._components: dict[str, Component | None] = {}
         self._gpus: dict[str, Gpu | None] = {}
         self._instances: dict[str, Instance | None] = {}
+        self._rule_files: dict[str, Any] = {}
 
     @cached_property
     def version(self) -> str:
@@ -173,16 +174,20 @@ class Catalog:
                 )
         return tuple(sorted(found, key=lambda r: r.id))
 
-    @cached_property
-    def solver_rules(self) -> tuple[Rule, ...]:
-        """The rules that can fire on a stack: those that look at a log, a variable or a fact of a node are not even parsed."""
+    def stack_rules(self, components: Collection[str]) -> tuple[Rule, ...]:
+        """Return the rules that can fire on a stack of these components, sorted by id.
+
+        A rule that demands a log, a variable or a fact of a node, or a component that is not there, is not even parsed.
+        """
         if "rules" in self.__dict__:
             return tuple(r for r in self.rules if r.solver)
         found: list[Rule] = []
         for folder in ("rules", "advisories"):
             for name in self._store.names(folder):
-                body = self._store.read(f"{folder}/{name}")
-                found.extend(parse_rule.rules(body, f"matrices/{folder}/{name}", for_solver=True))
+                where = f"{folder}/{name}"
+                if where not in self._rule_files:
+                    self._rule_files[where] = self._store.read(where)
+                found.extend(parse_rule.rules(self._rule_files[where], f"matrices/{where}", among=components))
         return tuple(sorted(found, key=lambda r: r.id))
 
     def rule(self, name: str) -> Rule | None:

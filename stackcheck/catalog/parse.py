@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -88,14 +88,53 @@ class Attributes(Mapping[str, Any]):
             raise MatrixError(f"{name} is no {kind}: {fault}", where=f"{self._where}/{name}") from fault
         return parsed
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value, or the default for a name that is not there."""
+        return self[name] if self._raw.get(name) is not None else default
+
     def __contains__(self, name: object) -> bool:
-        return self._raw.get(str(name)) is not None
+        return self._raw.get(name) is not None  # type: ignore[call-overload]
 
     def __iter__(self) -> Iterator[str]:
         return (n for n, v in self._raw.items() if v is not None)
 
     def __len__(self) -> int:
         return sum(v is not None for v in self._raw.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._raw)
+
+
+class Layered(Mapping[str, Any]):
+    """Several mappings as one; an earlier one hides a later one's values."""
+
+    __slots__ = ("_layers",)
+
+    def __init__(self, layers: Sequence[Mapping[str, Any]]) -> None:
+        """Look into `layers`, the most important first."""
+        self._layers = layers
+
+    def __getitem__(self, name: str) -> Any:
+        for layer in self._layers:
+            if name in layer:
+                return layer[name]
+        raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a name in the first layer that has it."""
+        for layer in self._layers:
+            if name in layer:
+                return layer[name]
+        return default
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in layer for layer in self._layers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for layer in self._layers for name in layer))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def attributes(body: Mapping[str, Any] | None, types: Mapping[str, str], where: str) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from stackcheck.catalog import parse
@@ -11,7 +11,6 @@ from stackcheck.model.errors import MatrixError
 from stackcheck.model.kinds import Grade, Kind, Severity
 from stackcheck.model.release import Source
 from stackcheck.model.rule import (
-    PREFIXES,
     AllOf,
     AnyOf,
     Bounds,
@@ -31,12 +30,16 @@ from stackcheck.model.rule import (
 )
 
 _DEFAULT_GRADE = {Severity.ERROR: Grade.BROKEN, Severity.WARNING: Grade.DEGRADED, Severity.INFO: Grade.CAVEAT}
+_NO_COMPONENT = frozenset(
+    {"gpu", "instance", "arch", "image", "gpu_count", "all", "any", "not", "relation", "left", "right"}
+)
 _BOUNDS = {"min": "minimum", "max": "maximum", "above": "above", "below": "below"}
 _DEEPEST = 12  # levels of combinators
 
 
-def rules(body: Mapping[str, Any], where: str, *, for_solver: bool = False) -> tuple[Rule, ...]:
-    """Return the rules of a file under rules/, or the one of a file under advisories/; those alone that can bind a stack, if asked.
+def rules(body: Mapping[str, Any], where: str, *, among: Collection[str] | None = None) -> tuple[Rule, ...]:
+    """Return the rules of a file under rules/, or the one of a file under advisories/; only those that can
+    fire on a stack of the components `among`, if given.
 
     Raises:
         MatrixError: with the JSON pointer of the part that is wrong.
@@ -49,18 +52,23 @@ def rules(body: Mapping[str, Any], where: str, *, for_solver: bool = False) -> t
         return tuple(
             rule(row, table, f"{where}#/rules/{i}" if i >= 0 else f"{where}#")
             for i, row in rows
-            if not for_solver or _binds_stacks(row)
+            if among is None or _binds(row, among)
         )
     except (KeyError, ValueError, TypeError, AttributeError) as fault:
         raise MatrixError(f"{type(fault).__name__}: {fault}", where=where, fix="see docs/rules.md") from fault
 
 
-def _binds_stacks(row: Mapping[str, Any]) -> bool:
-    """Whether a rule can fire on a stack: nothing that it demands is an observation of a node."""
+def _binds(row: Mapping[str, Any], components: Collection[str]) -> bool:
+    """Whether a rule can fire on a stack of these components: all that it demands is one of them or part of the target."""
+    if row.get("solver", True) is False:
+        return False
     demanded = row["when"] if isinstance(row["when"], dict) else {}
-    parts = [demanded, *(p for p in demanded.get("all", ()) if isinstance(p, dict))]
-    observed = any(key.partition(":")[0] in PREFIXES and ":" in key for part in parts for key in part)
-    return row.get("solver", True) is not False and not observed
+    for part in (demanded, *(p for p in demanded.get("all", ()) if isinstance(p, dict))):
+        for key in part:
+            head = key.partition(".")[0]
+            if ":" in key or (head not in components and head not in _NO_COMPONENT):
+                return False
+    return True
 
 
 def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rule:

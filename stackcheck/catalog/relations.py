@@ -23,6 +23,8 @@ class Kind:
     compare: Callable[[Any, Any], bool | None]
     key: Callable[[Any], Any] | None = None
     """If given: two prepared values that are both versions are related exactly if their keys are equal."""
+    suffixed: bool = False
+    """The key alone does not decide where both versions have a suffix."""
     order: int = 0
     """1 or -1: two versions are related exactly if left is at least (at most) right by their public keys."""
 
@@ -119,7 +121,7 @@ def _covers_natively(left: Any, right: Any) -> bool | None:
 
 
 RELATIONS: Mapping[str, Kind] = {
-    "equal": Kind(_plain, _equal),
+    "equal": Kind(_plain, _equal, key=lambda v: v.public, suffixed=True),
     "at_least": Kind(as_version, _at_least, order=1),
     "at_most": Kind(as_version, _at_most, order=-1),
     "same_major": Kind(as_version, _same_major, key=lambda v: v.major),

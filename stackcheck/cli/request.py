@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
 from stackcheck.model.errors import InputError, UsageError
-from stackcheck.model.inventory import Inventory
-from stackcheck.model.stack import Stack
 from stackcheck.solver.request import Policy, Request, Wish, parse_wish
+
+if TYPE_CHECKING:  # only named in signatures: importing them costs each resolve
+    from stackcheck.model.inventory import Inventory
+    from stackcheck.model.stack import Stack
 
 _LARGEST_LOCK = 20_000_000  # bytes
 

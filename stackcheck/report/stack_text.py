@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from stackcheck.model.finding import Grade
+from stackcheck.model.kinds import Grade
 from stackcheck.model.stack import Alternative, Change, Pin, Stack, StackConflict, StackImage
 from stackcheck.report.style import LONGEST_VALUE, NARROWEST, Style, visible, wrapped
 

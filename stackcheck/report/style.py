@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from stackcheck.model.finding import Grade, Severity
+from stackcheck.model.kinds import Grade, Severity
 
 LONGEST_VALUE = 300
 """Characters of one observed value that a report for people shows."""

@@ -321,10 +321,15 @@ class _Answer:
         return name in self._held_against
 
     @cached_property
+    def _rules(self) -> tuple[Rule, ...]:
+        """The rules that can fire on what is in play or in the image."""
+        return self.universe.catalog.stack_rules({*self.universe.domains, *self.extras})
+
+    @cached_property
     def _held_against(self) -> frozenset[str]:
         """Components that a rule with a requirement was held against here."""
         found: set[str] = set()
-        for rule in self.universe.catalog.solver_rules:
+        for rule in self._rules:
             heads = {head_of(s) for s in rule.subject_names()}
             if rule.require is not None and not heads <= found and truth(rule.when, self) is True:
                 found |= heads
@@ -346,7 +351,7 @@ class _Answer:
     def _soft_rules(self) -> dict[str, list[Rule]]:
         """Return the rules of grade caveat or degraded that fire here, by the component to blame first."""
         found: dict[str, list[Rule]] = {}
-        for rule in self.universe.catalog.solver_rules:
+        for rule in self._rules:
             if rule.solver and rule.grade in _WORST and fires(rule, self):
                 blamed = next((s for s in rule.subjects if self.value(s) is not Missing.UNKNOWN), None)
                 if blamed is not None:

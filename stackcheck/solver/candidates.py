@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import enum
 import re
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
+from stackcheck.catalog.parse import Layered
 from stackcheck.model.release import NOTHING, Build, Component, Image, Release, Requirement
 from stackcheck.model.version import Version
 
@@ -128,7 +128,7 @@ def _candidate(
             build.requires if requires is None and build.requires else _joined(requires, build.requires)
         )
     told = [layer for layer in layers if layer]
-    attributes = ChainMap(*told) if len(told) > 1 else (told[0] if told else NOTHING)  # type: ignore[arg-type]
+    attributes = Layered(told) if len(told) > 1 else (told[0] if told else NOTHING)
     return Candidate(component.id, origin, version, release, build, attributes, requires)
 
 
@@ -142,14 +142,23 @@ def _joined(
     return tuple(r for r in base if r.component not in overridden or r.extra) + more
 
 
-def shipped(component: Component, text: str, image: Image, arch: str) -> Candidate | None:
-    """Return the candidate for the version `text` of a component that `image` holds; None if it is no version."""
+def shipped(
+    component: Component,
+    text: str,
+    image: Image,
+    arch: str,
+    releases: Mapping[Version, Release] | None = None,
+) -> Candidate | None:
+    """Return the candidate for the version `text` of a component that `image` holds; None if it is no version.
+
+    `releases` is the component's releases by version, where the caller asks often.
+    """
     if not text:
         return None
     version = parsed_version(component, text)
     if version is None:
         return None
-    release = match_release(component, version)
+    release = (releases.get(version) if releases else None) or match_release(component, version)
     build = match_build(release, version, arch, image.contents.get("cuda")) if release else None
     candidate = _candidate(component, Origin.IMAGE, version, release, build)
     targets = image.attributes.get("targets")

@@ -214,13 +214,29 @@ def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple
     versions = [(v, bits) for v, bits in rights if isinstance(v, Version)]
     known = sum(bits for _, bits in versions)
     only_versions = all(isinstance(v, Version) or v is None or v is Missing.UNKNOWN for v, _ in rights)
-    if kind.key is not None and only_versions:
+
+    def each(left: Any) -> tuple[int, int]:
+        true = false = 0
+        for value, bits in rights:
+            if value is Missing.UNKNOWN:
+                continue
+            held = kind.compare(left, value)
+            if held:
+                true |= bits
+            elif held is False:
+                false |= bits
+        return true, false
+
+    decided = not kind.suffixed or not any(v.local for v, _ in versions)
+    if kind.key is not None and only_versions and decided:
         key = kind.key
         by_key: dict[Any, int] = {}
         for value, bits in versions:
             by_key[key(value)] = by_key.get(key(value), 0) | bits
 
         def same(left: Any) -> tuple[int, int]:
+            if not isinstance(left, Version):
+                return each(left)
             true = by_key.get(key(left), 0)
             return true, known & ~true
 
@@ -238,18 +254,6 @@ def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple
             return true, known & ~true
 
         return compared
-
-    def each(left: Any) -> tuple[int, int]:
-        true = false = 0
-        for value, bits in rights:
-            if value is Missing.UNKNOWN:
-                continue
-            held = kind.compare(left, value)
-            if held:
-                true |= bits
-            elif held is False:
-                false |= bits
-        return true, false
 
     return each
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing, truth
 from stackcheck.catalog.parse_rule import condition
-from stackcheck.model.release import Component, Gpu, Instance
+from stackcheck.model.release import Component, Gpu, Image, Instance
 from stackcheck.model.version import Version
 from stackcheck.solver.candidates import (
     Candidate,
@@ -154,22 +154,31 @@ class Universe:
         by_text: dict[tuple[str, str], Candidate | None] = {}
         found: list[Candidate] = []
         held: list[Candidate | None] = []
-        for choice in self.images:
-            image = choice.image
-            text = self.shelf.content(component, image) if image is not None else ""
-            if image is None or not text:
+        releases = {r.version: r for r in component.releases}
+        name = component.id
+        for image, contents in self._image_contents:
+            text = contents.get(name)
+            if not text or image is None:
                 held.append(None)
                 continue
-            key = (text, image.contents.get("cuda", ""))
+            key = (text, contents.get("cuda", ""))
             if key not in by_text:
-                candidate = shipped(component, text, image, self.arch)
+                candidate = shipped(component, text, image, self.arch, releases)
                 twin = next((f for f in found if candidate is not None and same_shipment(candidate, f)), None)
                 if candidate is not None and twin is None:
                     found.append(candidate)
                 by_text[key] = twin or candidate
             held.append(by_text[key])
-        self.held[component.id] = held
+        self.held[name] = held
         return newest_first(found)
+
+    @cached_property
+    def _image_contents(self) -> list[tuple[Image | None, Mapping[str, str]]]:
+        """Each image candidate with what it holds."""
+        nothing: Mapping[str, str] = {}
+        return [
+            (c.image, self.shelf.contents(c.image) if c.image is not None else nothing) for c in self.images
+        ]
 
     def _ordered(self, component: Component, candidates: list[Candidate]) -> list[Candidate]:
         """Order releases by the policy; a lock's version first, what cannot be installed or is not known well last."""

@@ -290,7 +290,7 @@ class _Encoder:
 
     def _rules(self) -> list[tuple[Grade, str, list[tuple[dict[str, int], int]]]]:
         soft: list[tuple[Grade, str, list[tuple[dict[str, int], int]]]] = []
-        for rule in self.universe.catalog.solver_rules:
+        for rule in self.universe.catalog.stack_rules(self.universe.domains):
             if not rule.solver or rule.grade not in (Grade.BROKEN, *_SOFT_ORDER):
                 continue
             cases = self._rule_rows(rule)

@@ -45,7 +45,8 @@ class Shelf:
         self.policy: Mapping[str, Any] = catalog.policy
         self.fabric_wanted = bool(instance and instance.attributes.get("efa"))
         self._is_contained = is_contained
-        self._implied: dict[tuple[str, str, str], str] = {}
+        self._exact: dict[tuple[str, str, str], str] = {}
+        self._contents: dict[str, dict[str, str]] = {}
         self.asked = [w.component for w in request.frameworks] or [self.policy["default_framework"]]
         self.families: Sequence[str] = self.policy["image_families"][request.images]
         self.as_of = catalog.version.replace(".", "-")
@@ -61,25 +62,32 @@ class Shelf:
         none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
         return (*fitting, *none, *other) or (ImageCandidate(None),)
 
-    def content(self, component: Component, image: Image) -> str:
-        """Return the version of a component in an image: stated, or implied by an exact requirement of what is stated."""
-        if component.id == "os":
-            return image.os
-        stated = image.contents.get(component.id, "")
-        if stated or component.id in image.absent or component.id not in self.policy["must_be_known"]:
-            return stated
+    def contents(self, image: Image) -> Mapping[str, str]:
+        """Return the versions of components in an image: stated, and those implied by exact requirements of what is stated."""
+        known = self._contents.get(image.name)
+        if known is None:
+            known = {**image.contents, "os": image.os} if image.os else dict(image.contents)
+            for wanted in self.policy["must_be_known"]:
+                if wanted not in known and wanted not in image.absent:
+                    implied = self._implied(wanted, image)
+                    if implied:
+                        known[wanted] = implied
+            self._contents[image.name] = known
+        return known
+
+    def _implied(self, wanted: str, image: Image) -> str:
         for name in self.policy["implied_by"]:
-            if name in image.contents and name != component.id:
-                implied = self._implied_version(component.id, name, image)
+            if name in image.contents and name != wanted:
+                implied = self._implied_version(wanted, name, image)
                 if implied:
                     return implied
         return ""
 
     def _implied_version(self, wanted: str, name: str, image: Image) -> str:
         key = (wanted, name, image.contents[name])
-        if key not in self._implied:
-            self._implied[key] = self._exact_requirement(wanted, name, image)
-        return self._implied[key]
+        if key not in self._exact:
+            self._exact[key] = self._exact_requirement(wanted, name, image)
+        return self._exact[key]
 
     def _exact_requirement(self, wanted: str, name: str, image: Image) -> str:
         component = self.catalog.component(name)
@@ -110,11 +118,8 @@ class Shelf:
         """Whether it is known which of the decisive components an image holds; only a base may hold none of them."""
         if "base" in image.purpose:
             return True
-        for name in self.policy["must_be_known"]:
-            component = self.catalog.component(name)
-            if component is not None and name not in image.absent and not self.content(component, image):
-                return False
-        return True
+        held = self.contents(image)
+        return all(name in held or name in image.absent for name in self.policy["must_be_known"])
 
     def _serves_purpose(self, image: Image) -> bool:
         """Whether an image was made for what is asked for: an engine's image is no base for training."""
