@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", help="the GPU, where the texts do not say")
     parser.add_argument("--instance", help="the instance type, where the texts do not say")
     parser.add_argument(
-        "--input-format", metavar="F", help="read every file as this format (docs/formats.md)"
+        "--input-format", metavar="F", help="read every file as this format (docs/reference.md)"
     )
     add_verdict(parser)
     add_matrices(parser)

@@ -38,8 +38,9 @@ def require_understood(inventory: Inventory, where: str, *, any_text: bool = Fal
     """
     if inventory.components or inventory.environment or inventory.facts or inventory.gpu_model:
         return
+    where = "standard input" if where == "-" else where
     contents = [t.content for t in inventory.texts if t.content.strip()]
-    known = "give a collect_env, pip freeze, log, inventory or lock (docs/formats.md)"
+    known = "give a collect_env, pip freeze, log, inventory or lock (docs/reference.md)"
     if not contents:
         raise InputError("nothing in it", where=where, fix=known)
     if all(_is_binary(c) for c in contents):

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FORMAT[=PATH]",
-        help="also write the stack as constraints, dockerfile, slurm ... (docs/exports.md)",
+        help="also write the stack as constraints, dockerfile, slurm ... (docs/reference.md)",
     )
     parser.add_argument("-o", "--output", metavar="LOCK", help="write the lock (JSON) here")
     parser.add_argument(

@@ -70,7 +70,9 @@ def test_no_version_of_a_component_stands_in_the_code() -> None:
                 if looks_like_version.search(token.string) and "127.0.0.1" not in token.string:
                     strayed.append(f"{path.relative_to(ROOT)}:{token.start[0]} {token.line.strip()[:90]}")
     # Our own version, versions of output formats, an address that stands for others, and examples in messages are no facts.
-    allowed = re.compile(r"stackcheck/__init__\.py|report/(sarif|ctrf|registry)\.py|redaction\.py|for example|such as|a further pin|placeholder|hint=")
+    allowed = re.compile(
+        r"stackcheck/__init__\.py|report/(sarif|ctrf|registry)\.py|redaction\.py|for example|such as|a further pin|placeholder|hint="
+    )
     assert [s for s in strayed if not allowed.search(s)] == []
 
 

@@ -1,0 +1,70 @@
+"""Docs cannot rot: what is made from the program equals it, and every link and command in the README works."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_what_the_program_says() -> None:
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert generator().reference() == written, "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]),
+)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if not target.startswith(("http:", "https:")):
+            assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def commands() -> list[str]:
+    """Return the one-line stackcheck commands of the README that need no file of the reader's."""
+    found = []
+    for line in re.findall(r"^(?:\$ )?(stackcheck [^#|>]+?)\s*(?:#.*)?$", README, flags=re.MULTILINE):
+        needs_file = re.search(r"\.(txt|log|json)\b|probe|tui|-o ", line)
+        if not needs_file:
+            found.append(line.strip())
+    return found
+
+
+def test_the_readme_has_commands_to_try() -> None:
+    assert len(commands()) >= 5
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_of_the_readme_run(line: str) -> None:
+    arguments = shlex.split(line)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "stackcheck", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == (1 if "torch==2.4.1" in line else 0), done.stderr
+    assert done.stdout.strip()
+    assert not done.stderr
