@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from stackcheck.cli import streams
 from stackcheck.cli.parser import add_matrices
@@ -64,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
     """Collect, then capture, print or check."""
     if options.root != "/" and options.pid is not None:
         raise UsageError("--root and --pid exclude each other", fix="a tree has no processes: leave one out")
+    if options.pid is not None and not os.access(f"/proc/{options.pid}", os.F_OK):
+        raise InputError(f"there is no process {options.pid}", fix="name one that runs")
     if options.capture:
         return _capture(options)
     from stackcheck.cli.collect import inventory_of, observed
