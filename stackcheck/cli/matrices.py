@@ -33,12 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="leave out the resolution of every GPU and instance type"
     )
     add_matrices(lint)
+    from stackcheck.cli import matrices_harvest
+
+    harvest = actions.add_parser("harvest", help="what upstream says that the matrices do not")
+    matrices_harvest.add_arguments(harvest)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do the action."""
     from stackcheck.catalog import open_catalog
+    from stackcheck.cli import matrices_harvest
 
+    others = {"harvest": matrices_harvest.run}
+    if options.action in others:
+        return others[options.action](options)
     catalog = open_catalog(options.matrices)
     return {"status": _status, "lint": _lint}[options.action](catalog, options)
 
