@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from re import Pattern
 from typing import NamedTuple
 
 from stackcheck_probes.host import FileSystem
@@ -105,15 +104,12 @@ def record(files: FileSystem, distribution: Distribution) -> str:
         data = files.read(posixpath.join(distribution.path, "RECORD"), RECORD_LIMIT)
     except HostError:
         return ""
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8", "replace")
 
 
-def recorded(
-    distribution: Distribution, text: str, only: Pattern[str] | None = None
-) -> Iterator[RecordedFile]:
-    """Yield the files of a RECORD; with ``only``, of the lines in which that pattern is found (it must match whole lines)."""
-    lines = text.split("\n") if only is None else (match[0] for match in only.finditer(text))
-    for line in lines:
+def recorded(distribution: Distribution, text: str, having: str = "") -> Iterator[RecordedFile]:
+    """Yield the files of a RECORD; with ``having``, only of lines that contain it."""
+    for line in [line for line in text.split("\n") if having in line]:
         path, digest, size = _fields(line)
         if path and not path.startswith("/"):
             absolute = f"{distribution.site}/{path}"

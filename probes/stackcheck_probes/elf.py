@@ -90,8 +90,8 @@ class Elf:
         for kind, where, _address, size, _flags in self._segments:
             if kind != PT_DYNAMIC:
                 continue
-            for offset in range(where, where + min(size, 16 * 4096), 16):
-                tag, value = self._unpack("<qQ", offset)
+            held = bytes(self.data[where : where + min(size, 16 * 4096)])
+            for tag, value in struct.iter_unpack("<qQ", held[: len(held) // 16 * 16]):
                 if tag == 0:
                     break
                 tags.setdefault(tag, []).append(value)

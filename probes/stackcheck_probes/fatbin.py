@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from stackcheck_probes.elf import Elf
 from stackcheck_probes.files import Mapped
@@ -22,15 +21,8 @@ KIND_PTX, KIND_ELF = 1, 2
 FLAG_COMPRESSED, FLAG_ARCH_SPECIFIC, FLAG_FAMILY = 0x2000 | 0x8000, 0x100000, 0x200000
 _CONTAINER = struct.Struct("<IHHQ")
 _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
+KIND, HEADER, PAYLOAD, NUMBER, FLAGS = 0, 2, 3, 8, 11
 MAX_ENTRIES = 4_000_000
-
-
-class Image(NamedTuple):
-    """One image in a fat binary: ``target`` is ``sm_90a`` (machine code) or ``compute_90`` (PTX)."""
-
-    target: str
-    relocatable: bool
-    compressed: bool
 
 
 class Code:
@@ -40,12 +32,6 @@ class Code:
         self.linked: dict[str, int] = {}
         self.relocatable: dict[str, int] = {}
         self.compressed = 0
-
-    def add(self, image: Image) -> None:
-        """Count one image."""
-        counts = self.relocatable if image.relocatable else self.linked
-        counts[image.target] = counts.get(image.target, 0) + 1
-        self.compressed += image.compressed
 
     def merge(self, other: Code) -> None:
         """Count another file's images too, as of one library split into several files."""
@@ -63,12 +49,12 @@ class Code:
         """Return the targets that the body of the library is built for.
 
         Single kernels are often compiled for more targets than the rest; they do not make a library run on a GPU.
-        A target counts if it has at least a tenth of the images of the most common one. Relocatable images count
+        A target counts if it has at least a fifth of the images of the most common one. Relocatable images count
         only where nothing is linked.
         """
         counts = self.linked or self.relocatable
         most = max(counts.values(), default=0)
-        return tuple(sorted((name for name, count in counts.items() if count * 10 >= most), key=target_key))
+        return tuple(sorted((name for name, count in counts.items() if count * 5 >= most), key=target_key))
 
 
 def target_key(target: str) -> tuple[bool, int, str]:
@@ -83,24 +69,30 @@ def scan(data: Mapped) -> Code:
     code = Code()
     for section in Elf(data).sections():
         if section.name in SECTIONS and section.size:
-            for image in images(data, section.offset, section.size, SECTIONS[section.name]):
-                code.add(image)
+            count(data, section.offset, section.size, code, relocatable=SECTIONS[section.name])
     return code
 
 
-def images(data: Mapped, start: int, size: int, relocatable: bool) -> Iterator[Image]:
-    """Yield the images of the containers in a range of bytes."""
-    for offset, _size in headers(data, start, size):
-        if data[offset : offset + 4] == MAGIC_BYTES:
-            continue
-        fields = _ENTRY.unpack_from(data, offset)
-        kind, number, flags = fields[0], fields[8], fields[11]
+def count(data: Mapped, start: int, size: int, code: Code, *, relocatable: bool) -> None:
+    """Count the images of the containers in a range of bytes. Large libraries hold thousands, so the loop is kept bare."""
+    seen: dict[tuple[int, int, int], int] = {}
+    for _offset, fields in headers(data, start, size):
+        if fields:
+            key = (fields[KIND], fields[NUMBER], fields[FLAGS])
+            seen[key] = seen.get(key, 0) + 1
+    counts = code.relocatable if relocatable else code.linked
+    for (kind, number, flags), times in seen.items():
         if kind in (KIND_PTX, KIND_ELF):
-            yield Image(_target(kind, number, flags), relocatable, bool(flags & FLAG_COMPRESSED))
+            target = _target(kind, number, flags)
+            counts[target] = counts.get(target, 0) + times
+            code.compressed += times if flags & FLAG_COMPRESSED else 0
 
 
-def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield offset and size of every container header and entry header in a range; what is no container is skipped over."""
+def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield offset and fields of every header in a range; those of a container are empty.
+
+    What is no container is skipped over.
+    """
     end = start + size
     position = start
     left = MAX_ENTRIES
@@ -111,16 +103,16 @@ def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, int]]:
             if position < 0:
                 return
             continue
-        yield position, header
+        yield position, ()
         stop = position + header + length
         entry = position + header
         while entry + _ENTRY.size <= stop and left > 0:
             left -= 1
             fields = _ENTRY.unpack_from(data, entry)
-            header_size, payload = fields[2], fields[3]
+            header_size, payload = fields[HEADER], fields[PAYLOAD]
             if header_size < _ENTRY.size or payload > stop - entry - header_size:
                 break
-            yield entry, _ENTRY.size
+            yield entry, fields
             entry += header_size + payload
         position = stop
         position += -(position - start) % 8

@@ -7,7 +7,7 @@ from stackcheck_probes.elf import Elf, ElfError
 from stackcheck_probes.files import Mapped
 
 WHOLE = 1 << 16
-AROUND = 96
+AROUND, HEADER = 96, 64
 SECTIONS = (".dynamic", ".dynsym", ".dynstr", ".gnu.hash", ".hash", ".gnu.version", ".gnu.version_r", ".gnu.version_d",
             ".shstrtab", ".modinfo", ".note.cuda.fwd_compatibility", ".interp")  # fmt: skip
 
@@ -23,7 +23,9 @@ def blocks(data: Mapped, name: str) -> list[tuple[int, int]]:
             if section.name in SECTIONS:
                 kept.append((section.offset, section.size))
             if section.name in fatbin.SECTIONS:
-                kept += list(fatbin.headers(data, section.offset, section.size))
+                kept += [
+                    (offset, HEADER) for offset, _fields in fatbin.headers(data, section.offset, section.size)
+                ]
         for file_name, pattern in versions.TEXTS:
             match = elf.search(pattern) if file_name.match(name) else None
             if match:

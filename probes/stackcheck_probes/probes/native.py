@@ -130,7 +130,11 @@ def _code(look: Look, library: Library, real: str) -> dict[str, Any]:
 
 
 def scanned(look: Look, path: str) -> fatbin.Code | None:
-    """Return the GPU code of a file; None if it cannot be read or is no object."""
+    """Return the GPU code of a file, read once for all probes; None if it cannot be read or is no object."""
+    return look.shared.once(f"code:{path}", lambda: _scan(look, path))
+
+
+def _scan(look: Look, path: str) -> fatbin.Code | None:
     try:
         return fatbin.scan(look.host.files.map(path))
     except (HostError, ElfError):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import NamedTuple
 
 from stackcheck_probes import dists, pyenvs
 from stackcheck_probes.dists import Distribution, RecordedFile
 from stackcheck_probes.look import Look
 from stackcheck_probes.pyenvs import Environment
-
-_NATIVE_LINE = re.compile(r"^.*\.so(?:\.[\d.]+)?[\",].*$", re.MULTILINE)
 
 
 class Installed(NamedTuple):
@@ -64,7 +61,7 @@ def record(look: Look, distribution: Distribution) -> str:
 def _owned(look: Look, one: Installed) -> dict[str, list[tuple[Distribution, RecordedFile]]]:
     result: dict[str, list[tuple[Distribution, RecordedFile]]] = {}
     for distribution in one.distributions:
-        for item in dists.recorded(distribution, record(look, distribution), _NATIVE_LINE):
+        for item in dists.recorded(distribution, record(look, distribution), ".so"):
             if is_native(item.path):
                 result.setdefault(item.path, []).append((distribution, item))
     return result

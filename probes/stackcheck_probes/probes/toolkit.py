@@ -52,8 +52,8 @@ def _by_json(look: Look, root: str) -> tuple[str | None, str]:
 def tool_version(look: Look, path: str) -> str | None:
     """Return the release a CUDA tool (nvcc, ptxas, nvdisasm) carries in its text, without running it."""
     try:
-        match = versions.CUDA_TOOL.search(look.host.files.map(path))
-    except HostError:
+        match = Elf(look.host.files.map(path)).search(versions.CUDA_TOOL)
+    except (HostError, ElfError):
         return None
     return match[1].decode() if match else None
 

@@ -80,9 +80,13 @@ def _pins(look: Look, one: Installed, pins: dict[str, str]) -> None:
     for distribution in one.distributions:
         installed.setdefault(distribution.key, distribution.version)
     differ = [f"{name} {installed[name]} (torch wants {version})" for name, version in sorted(pins.items())
-              if name in installed and installed[name].partition("+")[0] != version.partition("+")[0]
-              and not version.endswith("*")]  # fmt: skip
+              if name in installed and not version.endswith("*") and _plain(installed[name]) != _plain(version)]  # fmt: skip
     look.fact("torch_pins_broken", differ, "torch METADATA", "dist-info")
+
+
+def _plain(version: str) -> str:
+    """Return a version without its local label and without zeros at the end, which PEP 440 does not count."""
+    return re.sub(r"(?:\.0)+$", "", version.partition("+")[0])
 
 
 def _local_label(look: Look, one: Installed, distribution: Distribution) -> None:
