@@ -57,12 +57,17 @@ def request_of(form: Form, instances: Iterable[str]) -> Request:
 def with_change(form: Form, change: Change) -> Form:
     """Return the form with one requirement replaced by what a way out of a conflict says, or dropped."""
     dropped = change.to.startswith("leave ")
+    flag_of, _, text_of = (
+        change.requirement.rpartition(" ")
+        if change.requirement.startswith("--")
+        else ("", "", change.requirement)
+    )
 
     def mended(text: str, flag: str) -> str:
         kept: list[str] = []
         for word in words(text):
             wish: Wish = parse_wish(word, flag=flag)
-            if wish.text == change.requirement:
+            if wish.text == text_of and flag_of in ("", flag):
                 if not dropped:
                     kept.append(change.to)
             else:

@@ -65,7 +65,9 @@ class ResolvePage(Page):
 
     def on_mount(self) -> None:
         """Ask for the first stack."""
-        self.query_one("#ways", OptionList).border_title = "Ways out · a applies the highlighted one"
+        self.query_one(
+            "#ways", OptionList
+        ).border_title = "Ways out · enter, then a applies the highlighted one"
         self.query_one("#ways").display = False
         self._choices()
         self.query_one(Table).focus()

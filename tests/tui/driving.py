@@ -1,0 +1,90 @@
+"""Driving the app in tests: keys, and waiting until nothing moves any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual.pilot import Pilot
+
+from stackcheck_tui.app import StackcheckApp
+from stackcheck_tui.screens.page import Page
+from tests.tui.small import catalog
+
+_NAMES = {
+    " ": "space",
+    "=": "equals_sign",
+    ">": "greater_than_sign",
+    "<": "less_than_sign",
+    ".": "full_stop",
+    "-": "minus",
+    ":": "colon",
+    "/": "slash",
+    "*": "asterisk",
+    "_": "underscore",
+    ",": "comma",
+}
+_CALM = 4  # looks in a row at which nothing is at work
+_LOOK = 0.06  # seconds between two looks; longer in sum than any pause the app makes before it asks
+
+
+@asynccontextmanager
+async def driven(
+    start: str = "matrix", size: tuple[int, int] = (120, 40), **options: Any
+) -> AsyncIterator[tuple[StackcheckApp, Pilot[int]]]:
+    """Run the app on the small data set, and hand out the app and its pilot once it is calm."""
+    app = StackcheckApp(options.pop("catalog", None) or catalog(), start=start, **options)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        yield app, pilot
+
+
+async def settle(pilot: Pilot[int]) -> None:
+    """Wait until no worker is at work and no timer is about to start one."""
+    calm = 0
+    while calm < _CALM:
+        await pilot.pause(_LOOK)
+        busy = any(not w.is_finished for w in pilot.app.workers)
+        calm = 0 if busy else calm + 1
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys one after the other and wait."""
+    await pilot.press(*keys)
+    await settle(pilot)
+
+
+async def type_text(pilot: Pilot[int], text: str) -> None:
+    """Type a text and wait."""
+    await pilot.press(*(_NAMES.get(c, c) for c in text))
+    await settle(pilot)
+
+
+def page(app: StackcheckApp) -> Any:
+    """Return the screen under any dialog."""
+    found = app.page
+    assert isinstance(found, Page)
+    return found
+
+
+def shown(app: StackcheckApp, selector: str) -> str:
+    """Return the text of the panel or static that a selector means, on the screen on top."""
+    from textual.widgets import Static
+
+    widget = app.screen.query(selector).first()
+    bodies = [widget] if isinstance(widget, Static) else list(widget.query(Static))
+    return "\n".join(str(b.content) for b in bodies)
+
+
+def screen_text(app: StackcheckApp) -> str:
+    """Return every character on the screen, line by line."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(s.text for s in strip)[:width] for strip in lines[:height])
+
+
+def picture(app: StackcheckApp) -> str:
+    """Return the screen as SVG, with ids that do not change from run to run."""
+    return re.sub(r"terminal-\d+", "terminal", app.export_screenshot(title="stackcheck"))

@@ -1,0 +1,141 @@
+"""The Matrix screen: grades by sign, facts behind a cell, filter, sort, axes, the way back."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackcheck.model.kinds import Grade
+from stackcheck_tui.widgets.grid import GradeGrid, stacked
+from tests.tui.driving import driven, page, press, screen_text, shown, type_text
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_the_first_picture_is_torch_against_gpus_and_tells_the_facts_of_the_cell() -> None:
+    async with driven() as (app, _):
+        grid = app.screen.query_one(GradeGrid)
+        assert list(grid.row_labels) == ["2.11.0", "2.9.1", "2.6.0"]
+        assert list(grid.column_labels) == ["b200", "b300", "h100"]
+        assert grid.grade_at(0, 0) is Grade.SUPPORTED
+        assert grid.grade_at(1, 1) is Grade.CAVEAT
+        assert grid.grade_at(2, 0) is Grade.BROKEN
+        assert "first wheels with sm_100 code" in shown(app, "#facts")
+
+
+async def test_a_new_user_finds_which_torch_runs_on_b300_and_why_2_6_does_not() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "right", "down", "down")
+        assert page(app).crumbs()[-1] == "2.6.0 \N{MULTIPLICATION SIGN} b300"
+        facts = shown(app, "#facts")
+        assert "✗ broken" in facts
+        assert "no wheel before 2.9 holds code for it" in facts
+        assert "docs.example.com/guide.html" in facts
+        await press(pilot, "enter")
+        assert "no wheel before 2.9 holds code for it" in shown(app, "#box")
+        await press(pilot, "escape")
+        assert app.screen is page(app)
+
+
+async def test_grades_are_told_apart_without_colour() -> None:
+    async with driven() as (app, _):
+        lines = screen_text(app).splitlines()
+        row = next(line for line in lines if line.lstrip("│ ").startswith("2.9.1"))
+        assert row.index("✓") < row.index("!") < row.rindex("✓")
+        assert "✗" in next(line for line in lines if line.lstrip("│ ").startswith("2.6.0"))
+
+
+async def test_the_filter_keeps_rows_columns_and_grades() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "slash")
+        await type_text(pilot, "2.9 col:b300")
+        grid = app.screen.query_one(GradeGrid)
+        assert (list(grid.row_labels), list(grid.column_labels)) == (["2.9.1"], ["b300"])
+        assert grid.grade_at(0, 0) is Grade.CAVEAT
+        await press(pilot, "escape")
+        assert app.screen.focused is grid
+
+
+async def test_rows_can_be_sorted_by_the_cursors_column() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "s")
+        assert app.screen.query_one(GradeGrid).row_labels[0] == "2.6.0"
+        await press(pilot, "s")
+        assert app.screen.query_one(GradeGrid).row_labels[-1] == "2.6.0"
+
+
+async def test_swap_keeps_the_cell_and_back_returns_to_it() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "right", "down")
+        await press(pilot, "x")
+        grid = app.screen.query_one(GradeGrid)
+        assert grid.row_labels[grid.row] == "b300"
+        assert grid.column_labels[grid.column] == "2.9.1"
+        await press(pilot, "2")
+        assert page(app).PAGE == "resolve"
+        await press(pilot, "escape")
+        assert page(app).PAGE == "matrix"
+        assert page(app).crumbs()[-1] == "b300 \N{MULTIPLICATION SIGN} 2.9.1"
+
+
+async def test_another_axis_is_chosen_by_typing_a_part_of_its_name() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "c")
+        await type_text(pilot, "driv")
+        await press(pilot, "enter")
+        grid = app.screen.query_one(GradeGrid)
+        assert grid.column_labels[0] == "580.95.05"
+        assert grid.grade_at(0, 1) is Grade.BROKEN  # torch 2.11.0 is of CUDA 13, 570 is below its floor
+        assert "580.65.06" in shown(app, "#facts")
+
+
+async def test_a_gpu_narrows_the_whole_picture() -> None:
+    async with driven() as (app, pilot):
+        page(app).visit(("torch", "driver"))
+        await press(pilot, "g")
+        await type_text(pilot, "b200")
+        await press(pilot, "enter")
+        grid = app.screen.query_one(GradeGrid)
+        labels = list(grid.column_labels)
+        assert grid.grade_at(1, labels.index("550.54.15")) is Grade.BROKEN
+        assert "on b200" in page(app).crumbs()[1]
+
+
+async def test_folding_shows_the_newest_of_each_series() -> None:
+    async with driven() as (app, pilot):
+        page(app).visit(("torch", "driver"))
+        await press(pilot, "f")
+        assert list(app.screen.query_one(GradeGrid).column_labels) == [
+            "580.95.05",
+            "570.195.03",
+            "550.163.01",
+        ]
+
+
+async def test_the_mouse_moves_the_cursor_and_opens_a_cell() -> None:
+    async with driven() as (app, pilot):
+        grid = app.screen.query_one(GradeGrid)
+        offset = (grid.row_width + grid.cell_width + 2, grid.head_height + 2)
+        await pilot.click(GradeGrid, offset=offset)
+        assert (grid.row, grid.column) == (1, 1)
+        await pilot.click(GradeGrid, offset=offset)
+        await press(pilot)
+        assert app.screen is not page(app)
+
+
+async def test_copy_takes_the_facts_and_their_source() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "y")
+        assert "https://docs.example.com/guide.html" in app.clipboard
+
+
+@pytest.mark.parametrize(
+    ("label", "pieces"),
+    [
+        ("580.95.05", ("580", "95", "05")),
+        ("rtx-pro-6000", ("rtx", "pro", "6000")),
+        ("b200", ("b200",)),
+        ("1.2.3.4.5", ("1", "2", "3", "45")),
+    ],
+)
+async def test_a_label_is_stacked_by_its_parts(label: str, pieces: tuple[str, ...]) -> None:
+    assert stacked(label) == pieces
