@@ -15,7 +15,7 @@ heuristic (its fastest way, if the levels suffice); and for it by `#minimize` wi
 measured in a process of its own, the median of several runs is shown, and every answer is checked.
 """
 
-# ruff: noqa: ARG001, ARG002 - the peers call these methods with arguments that this problem has no use for
+# ruff: noqa: ARG002 - the peers call these methods with arguments that this problem has no use for
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ PEERS: tuple[tuple[str, Callable[[Case], Callable[[], Timed] | None], bool], ...
 
 def _measure(make: Callable[[Case], Callable[[], Timed] | None], case: Case, pipe: Connection) -> None:
     run = make(case)
-    if run is not None:
+    if run is not None and case.runs > 1:
         run()
     for _ in range(case.runs if run else 0):
         pipe.send(run() if run else None)
@@ -443,9 +443,8 @@ def main() -> None:
         seeds = range(arguments.seeds if factor < 100 else 1)
         runs = {1: 11, 10: 3}.get(factor, 1)
         cases += [catalog(40 * factor, slack, seed, runs) for slack in (20, 8) for seed in seeds]
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}; median, in brackets the ratio to this solver\n"
-    )
+    machine = f"Python {platform.python_version()}, {platform.machine()}"
+    print(f"{machine}; median processor time, in brackets how many times that of this solver\n")
     print("| problem | facts | " + " | ".join(title for title, _, _ in PEERS) + " |")
     print("| --- " * (len(PEERS) + 2) + "|")
     for case in cases:
