@@ -11,11 +11,12 @@ from stackcheck.ingest.interface import Document, Line
 
 _ATTEMPTS = 24  # starts that are tried; a text with more broken ones is no JSON
 _TAIL = 200
+_LONGEST = 32 << 20  # characters: a parsed document takes up to twenty times its text
 
 
 def json_documents(lines: Sequence[Line], text: str) -> tuple[Document, ...]:
     """Return the JSON objects and arrays of `text` (the joined `lines`) that start at the beginning of a line."""
-    if "{" not in text and "[" not in text:
+    if ("{" not in text and "[" not in text) or len(text) > _LONGEST:
         return ()
     starts = [0, *accumulate(len(line.text) + 1 for line in lines)]
     decoder = json.JSONDecoder()

@@ -13,6 +13,7 @@ from stackcheck.ingest.segments import Segment, split
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import Inventory, Note, Text
 
+MOST_LINES = 2_000_000  # a text of nothing but line ends must not fill the memory
 LONG = 4000  # lines from which on repeated shapes are dropped
 SHAPE_LIMIT = 300  # lines of one shape that are read; a rank more or less says nothing new
 _DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
@@ -59,7 +60,7 @@ def read_all(
 
 
 def _read(name: str, content: str, formats: Sequence[Format], context: Context) -> Inventory:
-    numbered = [Line(i, text) for i, text in enumerate(content.split("\n"), 1)]
+    numbered = [Line(i, text) for i, text in enumerate(content.split("\n", MOST_LINES)[:MOST_LINES], 1)]
     reading = _Reading()
     forced = len(formats) == 1
     pieces = [Segment("", 0, numbered)] if forced else split(numbered)
@@ -134,6 +135,8 @@ def _remarks(name: str, lines: Sequence[Line], reading: _Reading) -> Iterable[No
     left = [
         line for line in spoken if line.number not in reading.claimed and line.number not in reading.touched
     ]
+    if len(lines) == MOST_LINES:
+        yield Note(name, f"only the first {MOST_LINES} lines were read")
     if not spoken:
         yield Note(name, "empty: there is nothing to read")
     elif not reading.scores:

@@ -10,6 +10,7 @@ from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
 # `$ cmd`, `root@host:/# cmd`, `[user@host dir]$ cmd`, `(venv) user@host:~$ cmd`, `sh-5.1# cmd`, `% cmd`, `PS C:\> cmd`
+_MOST = 1000  # segments of a text; what comes after is read as one
 _PROMPT = Lazy(
     r"\s{0,8}(?:\([\w.+ -]{1,40}\) ?)?"
     r"(?:\[?[\w.+-]{1,64}@[\w.-]{1,64}[: ][^$#%>\n]{0,120}?\]?[$#%>]|(?:ba|z|da|k)?sh-[\d.]{1,8}[$#]|PS [A-Z]:[^>]{0,100}>|[$%])"
@@ -144,6 +145,9 @@ def split(lines: Sequence[Line]) -> list[Segment]:
         found = command_of(text)
         if found or is_fence(text) or (command and text.startswith("# ")):
             close(i)
+            if len(segments) == _MOST:
+                segments.append(Segment("", 0, lines[i:]))
+                return segments
             command, at, start = found, number if found else 0, i + (1 if found or is_fence(text) else 0)
     close(len(lines))
     return segments

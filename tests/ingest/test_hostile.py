@@ -255,3 +255,26 @@ class TestReadFile:
     def test_a_name_with_nul_is_refused(self) -> None:
         with pytest.raises(InputError):
             read_file("a\0b")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "$ cat /etc/x\nvalue\n",
+        "```\ntorch==2.8.0\n```\n",
+        "GPU 0: NVIDIA B200\n",
+        "A_1=1\nA_1=2\n",
+        '{"a": 1}\n',
+    ],
+)
+def test_many_pieces_take_time_in_proportion(piece: str) -> None:
+    started = time.process_time()
+    read_text(piece * 20_000)
+    assert time.process_time() - started < 3
+
+
+def test_a_broken_lock_is_read_by_its_lines() -> None:
+    text = (SAMPLES / "uv.lock").read_text() + '[[package]]\nname = "vllm"\nversion = "0.11.0"\nsource = {'
+    found = read_text(text)
+    assert [o.version for o in found.components["vllm"]] == ["0.11.0"]
+    assert [o.version for o in found.components["nccl"]] == ["2.27.3"]

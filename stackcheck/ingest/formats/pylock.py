@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackcheck.ingest.draft import Draft
-from stackcheck.ingest.formats.toml_packages import add_package, toml_packages
+from stackcheck.ingest.formats.toml_packages import toml_packages
 
 
 def sniff(text: str) -> float:
@@ -13,5 +13,5 @@ def sniff(text: str) -> float:
 
 def read(draft: Draft) -> None:
     """Record the locked packages that belong to known components."""
-    for entry, line in toml_packages(draft, "packages"):
-        add_package(draft, entry, line)
+    for name, version, line in toml_packages(draft, "packages"):
+        draft.package(name, version, line)

@@ -3,54 +3,64 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
-_NAME = Lazy(r'name = "([^"\\]{1,200})"\s*\Z')
+_PARSED = (
+    1 << 20
+)  # characters up to which the document is parsed as TOML; longer ones are read line by line, a hundred times faster
+_KEY = Lazy(r"(?P<key>name|version)\s{0,4}=\s{0,4}[\"'](?P<value>[^\"'\\]{1,200})[\"']\s{0,8}(?:#.*)?\Z")
+
+Package = tuple[str, str, Line]
 
 
-def toml_packages(draft: Draft, table: str) -> Iterator[tuple[dict[str, Any], Line]]:
-    """Yield the entries of the array of tables `table`, each with the line that names it.
+def toml_packages(draft: Draft, table: str) -> list[Package]:
+    """Return name, version and line of the entries of the array of tables `table`, and claim the document.
 
-    A document that breaks off is read up to the last whole table; what cannot be parsed at all yields nothing, with a note.
+    A document that breaks off or is very long is read by its lines: the tools that write these files put each key on its own.
     """
-    lines = list(draft.source.lines)
+    lines = draft.source.lines
     heading = f"[[{table}]]"
     starts = [i for i, line in enumerate(lines) if line.text.strip() == heading]
     if not starts:
-        return
-    body = _parsed("\n".join(line.text for line in lines)) or _parsed(
-        "\n".join(line.text for line in lines[starts[0] : starts[-1]])
-    )
-    if body is None:
-        draft.note("the TOML is broken and was not read", lines[starts[0]])
-        return
+        return []
     draft.source.claim_range(lines[0].number, lines[-1].number)
-    entries = body.get(table)
-    if not isinstance(entries, list):
-        return
-    for entry, start in zip(entries, starts, strict=False):
-        if isinstance(entry, dict):
-            yield entry, _place(lines, start)
+    text = draft.source.text
+    found = _parsed(text, table, lines, starts) if len(text) <= _PARSED else None
+    return list(_read(lines, starts)) if found is None else found
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parsed(text: str, table: str, lines: Sequence[Line], starts: Sequence[int]) -> list[Package] | None:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        entries = tomllib.loads(text).get(table)
+    except (ValueError, RecursionError):
         return None
+    if not isinstance(entries, list):
+        return None
+    found: list[Package] = []
+    for entry, start in zip(entries, starts, strict=False):
+        name, version = (entry.get("name"), entry.get("version")) if isinstance(entry, dict) else (None, None)
+        if isinstance(name, str) and isinstance(version, str):
+            found.append((name[:200], version[:200], _place(lines, start)))
+    return found
 
 
-def _place(lines: list[Line], start: int) -> Line:
-    return next((line for line in lines[start : start + 6] if _NAME.match(line.text.strip())), lines[start])
+def _place(lines: Sequence[Line], start: int) -> Line:
+    return next(
+        (line for line in lines[start : start + 6] if line.text.lstrip().startswith("name")), lines[start]
+    )
 
 
-def add_package(draft: Draft, entry: dict[str, Any], line: Line) -> None:
-    """Record one entry with `name` and `version`."""
-    name, version = entry.get("name"), entry.get("version")
-    if isinstance(name, str) and isinstance(version, str):
-        draft.package(name[:200], version[:200], line)
+def _read(lines: Sequence[Line], starts: Sequence[int]) -> Iterator[Package]:
+    for start in starts:
+        values: dict[str, tuple[str, Line]] = {}
+        for line in lines[start + 1 : start + 12]:
+            if line.text.startswith("["):
+                break
+            if match := _KEY.match(line.text.strip()):
+                values.setdefault(match["key"], (match["value"], line))
+        if "name" in values and "version" in values:
+            yield values["name"][0], values["version"][0], values["name"][1]

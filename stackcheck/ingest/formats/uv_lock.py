@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from stackcheck.ingest.draft import Draft
-from stackcheck.ingest.formats.toml_packages import add_package, toml_packages
+from stackcheck.ingest.formats.toml_packages import toml_packages
 
 
 def sniff(text: str) -> float:
@@ -13,14 +15,10 @@ def sniff(text: str) -> float:
 
 def read(draft: Draft) -> None:
     """Record the locked packages that belong to known components."""
-    entries = list(toml_packages(draft, "package"))
-    for entry, line in entries:
-        add_package(draft, entry, line)
-    names = [str(e.get("name")) for e, _ in entries]
-    twice = (
-        sorted({n for n in names if names.count(n) > 1 and draft.context.package(n)})
-        if len(names) < 5000
-        else []
-    )
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    for name, version, line in toml_packages(draft, "package"):
+        if draft.package(name, version, line):
+            versions[name].add(version)
+    twice = sorted(name for name, seen in versions.items() if len(seen) > 1)
     if twice:
-        draft.note(f"locked in more than one version, of which markers choose: {', '.join(twice)[:200]}")
+        draft.note(f"locked in more than one version, of which markers choose: {', '.join(twice)}")
