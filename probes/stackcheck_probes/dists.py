@@ -104,7 +104,7 @@ def record(files: FileSystem, distribution: Distribution) -> str:
         data = files.read(posixpath.join(distribution.path, "RECORD"), RECORD_LIMIT)
     except HostError:
         return ""
-    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8", "replace")
+    return data.decode("utf-8", "replace")
 
 
 def recorded(distribution: Distribution, text: str, having: str = "") -> Iterator[RecordedFile]:
@@ -131,7 +131,7 @@ def _fields(line: str) -> tuple[str, str, str]:
     else:
         path, _comma, rest = line.partition(",")
     digest, _comma, size = rest.partition(",")
-    return path, digest, size
+    return path, digest, size.rstrip("\r")
 
 
 def requirements(files: FileSystem, distribution: Distribution) -> dict[str, str]:

@@ -68,6 +68,7 @@ class Elf:
         phentsize, phnum, self._shentsize, self._shnum, self._shstrndx = struct.unpack_from(
             "<HHHHH", data, 54
         )
+        self._sections: list[Section] | None = None
         self._segments = self._read_segments(phoff, phentsize, phnum)
         self._tags = self._read_tags()
 
@@ -125,6 +126,11 @@ class Elf:
 
     def sections(self) -> list[Section]:
         """Return all sections; empty if the section table was stripped."""
+        if self._sections is None:
+            self._sections = self._read_sections()
+        return self._sections
+
+    def _read_sections(self) -> list[Section]:
         if not self._shoff or self._shentsize < 64:
             return []
         headers = [self._unpack("<IIQQQQ", self._shoff + i * self._shentsize) for i in range(self._shnum)]

@@ -66,10 +66,15 @@ def target_key(target: str) -> tuple[bool, int, str]:
 
 def scan(data: Mapped) -> Code:
     """Return the code of an ELF object. Raises ``ElfError`` if it is none."""
+    return code_of(Elf(data))
+
+
+def code_of(elf: Elf) -> Code:
+    """Return the code of an object. Raises ``ElfError`` if its section table is damaged."""
     code = Code()
-    for section in Elf(data).sections():
+    for section in elf.sections():
         if section.name in SECTIONS and section.size:
-            count(data, section.offset, section.size, code, relocatable=SECTIONS[section.name])
+            count(elf.data, section.offset, section.size, code, relocatable=SECTIONS[section.name])
     return code
 
 

@@ -100,11 +100,9 @@ def find_in(files: FileSystem, directories: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def told_by(files: FileSystem, library: Library, path: str) -> Told | None:
+def told_by(elf: Elf | None, library: Library, path: str) -> Told | None:
     """Return what the file itself tells about its version, by the first reader that knows; None if none does."""
-    try:
-        elf = Elf(files.map(path))
-    except (HostError, ElfError):
+    if elf is None:
         return None
     for reader in library.readers:
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from stackcheck_probes import files
 from stackcheck_probes.commands import Output
+from stackcheck_probes.elf import Elf, ElfError
 from stackcheck_probes.host import Host
 from stackcheck_probes.interface import AbsentError, HostError, RefusedError
 from stackcheck_probes.observations import Observations, Value
@@ -76,6 +77,16 @@ class Look:
             return self.host.files.real(path)
         except HostError:
             return path
+
+    def elf(self, path: str) -> Elf | None:
+        """Return an ELF object, read once for all probes; None if the file is none or cannot be read."""
+        return self.shared.once(f"elf:{path}", lambda: self._elf(path))
+
+    def _elf(self, path: str) -> Elf | None:
+        try:
+            return Elf(self.host.files.map(path))
+        except (HostError, ElfError):
+            return None
 
     def process(self, name: str) -> str | None:
         """Return the text of ``/proc/PID/name`` of the process asked about, or None (with a note if it refuses)."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackcheck_probes import fatbin
-from stackcheck_probes.elf import Elf, ElfError
-from stackcheck_probes.interface import HostError
+from stackcheck_probes.elf import ElfError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.native import scanned
@@ -61,9 +60,10 @@ def _report(look: Look, path: str, package: str, found: fatbin.Code) -> None:
 
 def glibc_floor(look: Look, path: str) -> tuple[int, ...]:
     """Return the newest glibc version a file asks for, as numbers; empty if it asks for none."""
+    elf = look.elf(path)
     try:
-        needed = Elf(look.host.files.map(path)).versions_needed()
-    except (HostError, ElfError):
+        needed = elf.versions_needed() if elf is not None else {}
+    except ElfError:
         return ()
     names = (
         name[6:].split(".") for versions in needed.values() for name in versions if name.startswith("GLIBC_")

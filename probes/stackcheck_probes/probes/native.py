@@ -8,7 +8,6 @@ from typing import Any
 
 from stackcheck_probes import fatbin, libraries
 from stackcheck_probes.elf import ElfError
-from stackcheck_probes.interface import HostError
 from stackcheck_probes.libraries import Library
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
@@ -36,7 +35,7 @@ def _is_loaded(result: Loading, real: str) -> bool:
 
 
 def _report(look: Look, result: Loading, library: Library, real: str, some_loaded: bool) -> None:
-    told = libraries.told_by(look.host.files, library, real)
+    told = libraries.told_by(look.elf(real), library, real)
     if library.component == "aws-ofi-nccl" and told is None:
         return  # another maker's plug-in: see net_plugin
     if told is None:
@@ -135,7 +134,8 @@ def scanned(look: Look, path: str) -> fatbin.Code | None:
 
 
 def _scan(look: Look, path: str) -> fatbin.Code | None:
+    elf = look.elf(path)
     try:
-        return fatbin.scan(look.host.files.map(path))
-    except (HostError, ElfError):
+        return fatbin.code_of(elf) if elf is not None else None
+    except ElfError:
         return None

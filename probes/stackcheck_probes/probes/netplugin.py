@@ -11,7 +11,6 @@ import re
 
 from stackcheck_probes import libraries, versions
 from stackcheck_probes.elf import Elf, ElfError
-from stackcheck_probes.interface import HostError
 from stackcheck_probes.loader import Loaded
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes.environment import effective
@@ -67,7 +66,7 @@ def _report(look: Look, result: Loading, chosen: tuple[str, str] | None, setting
     path, rule = chosen
     real = look.real(path)
     look.fact("nccl_net_plugin", real, real, "loader", f"{posixpath.basename(path)} by {rule}")
-    elf = _elf(look, real)
+    elf = look.elf(real)
     if elf is None:
         return
     maker = _maker(elf, real)
@@ -111,7 +110,7 @@ def _copies(look: Look, result: Loading, chosen: str) -> None:
     for real in result.found:
         if _component(real) != "aws-ofi-nccl" or "tuner" in posixpath.basename(real):
             continue
-        elf = _elf(look, real)
+        elf = look.elf(real)
         if elf is not None and _maker(elf, real) != "aws-ofi-nccl":
             others.append(real)
     look.fact("nccl_net_plugins_other", others, "loader", "elf-strings")
@@ -121,10 +120,3 @@ def _copies(look: Look, result: Loading, chosen: str) -> None:
 def _component(path: str) -> str | None:
     library = libraries.match(posixpath.basename(path))
     return library.component if library else None
-
-
-def _elf(look: Look, path: str) -> Elf | None:
-    try:
-        return Elf(look.host.files.map(path))
-    except (HostError, ElfError):
-        return None

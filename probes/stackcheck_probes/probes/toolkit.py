@@ -8,8 +8,7 @@ import re
 from typing import Any
 
 from stackcheck_probes import versions
-from stackcheck_probes.elf import Elf, ElfError
-from stackcheck_probes.interface import HostError
+from stackcheck_probes.elf import ElfError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.loading import loading
@@ -51,9 +50,10 @@ def _by_json(look: Look, root: str) -> tuple[str | None, str]:
 
 def tool_version(look: Look, path: str) -> str | None:
     """Return the release a CUDA tool (nvcc, ptxas, nvdisasm) carries in its text, without running it."""
+    elf = look.elf(path)
     try:
-        match = Elf(look.host.files.map(path)).search(versions.CUDA_TOOL)
-    except (HostError, ElfError):
+        match = elf.search(versions.CUDA_TOOL) if elf is not None else None
+    except ElfError:
         return None
     return match[1].decode() if match else None
 
@@ -115,7 +115,5 @@ def _compat(look: Look, directory: str, taken: str) -> None:
 
 
 def _note(look: Look, path: str) -> str | None:
-    try:
-        return versions.forward_compatibility(Elf(look.host.files.map(path)))
-    except (HostError, ElfError):
-        return None
+    elf = look.elf(path)
+    return versions.forward_compatibility(elf) if elf is not None else None

@@ -9,7 +9,6 @@ from typing import Any
 from stackcheck_probes import dists
 from stackcheck_probes.dists import Distribution
 from stackcheck_probes.elf import Elf, ElfError
-from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.packages import Installed
@@ -66,9 +65,10 @@ def cxx_abi(look: Look, directory: str) -> str | None:
     match = _ABI_FLAG.search(look.text(f"{directory}/share/cmake/Torch/TorchConfig.cmake") or "")
     if match:
         return "cxx11" if match[1] == "1" else "pre-cxx11"
+    elf = look.elf(f"{directory}/lib/libc10.so")
     try:
-        symbols = list(Elf(look.host.files.map(f"{directory}/lib/libc10.so")).symbols())
-    except (HostError, ElfError):
+        symbols = list(elf.symbols()) if elf is not None else []
+    except ElfError:
         return None
     own = [name for name, defined, _weak in symbols if defined and "3c105Error" in name]
     return None if not own else "cxx11" if any("__cxx11" in name for name in own) else "pre-cxx11"
@@ -132,22 +132,15 @@ def _torch_libraries(look: Look, directory: str) -> list[Elf]:
     found = []
     for name in look.names(directory):
         if _TORCH_LIBRARY.fullmatch(name):
-            elf = _elf(look, f"{directory}/{name}")
+            elf = look.elf(f"{directory}/{name}")
             if elf is not None:
                 found.append(elf)
     return found
 
 
-def _elf(look: Look, path: str) -> Elf | None:
-    try:
-        return Elf(look.host.files.map(path))
-    except (HostError, ElfError):
-        return None
-
-
 def missing_symbols(look: Look, path: str, defining: list[Elf]) -> list[str] | None:
     """Return the strong undefined torch symbols of an extension that nobody defines; None if it does not link to torch."""
-    elf = _elf(look, path)
+    elf = look.elf(path)
     try:
         if elf is None or not any(_TORCH_LIBRARY.fullmatch(name) for name in elf.dynamic().needed):
             return None
