@@ -22,25 +22,40 @@ _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
 _STAMP = rf"(?:\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?|\d\d[-/]\d\d {_CLOCK}|{_CLOCK})"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)"
-_PREFIX = Lazy(
+# What loggers, launchers and log collectors put before a line, by the kind of character it begins with.
+_BRACKETED = Lazy(
     "|".join(
         (
-            rf"{_STAMP}(?: std(?:out|err) [FP])?(?:[ ,|:-]{{1,3}}|$)",
             rf"\[{_STAMP}[^\]]{{0,24}}\] ?",
             r"\[ *\d{1,8}\.\d{1,9}\] ?",  # kernel ring buffer
-            rf"{_MONTH} +\d{{1,2}} {_CLOCK} [\w.-]{{1,64}} [\w./@-]{{1,64}}(?:\[\d{{1,8}}\])?: ",  # syslog
             rf"\[{_MONTH}[a-z]{{0,6}} [^\]]{{8,24}}\] ?",
-            rf"[IWEF]\d{{4}} {_CLOCK} +\d{{1,8}} [\w.-]{{1,64}}:\d{{1,6}}\] ",  # glog, klog
             r"\[(?:default|rank ?|Rank ?|RANK ?|node-?|worker-?|DP|TP|PP|EP)\d{1,5}(?: [^\]]{1,40})?\] ?:? ?",
             r"\[\d{1,5},\d{1,5}\]<std(?:out|err)>: ?",  # mpirun --tag-output
             r"\[pod/[\w./-]{1,200}\] ",  # kubectl logs --prefix
-            r"\((?=[^)]{0,100}(?:pid=|rank=|_TP|_DP|_PP|_EP|EngineCore|APIServer|Worker))[A-Za-z][^)]{0,100}\) ?",
-            rf"{_LEVEL}(?: {_STAMP})? ?\[[\w./:-]{{1,80}}\] ?:?",  # vLLM: INFO 08-21 12:22:33 [config.py:12]
-            r"\d{1,5}: (?=\S)",  # srun --label
         )
     )
 )
-_FIRST = frozenset("[(0123456789JFMASONDIWEFTC")
+_PARENTHESISED = Lazy(
+    r"\((?=[^)]{0,100}(?:pid=|rank=|_TP|_DP|_PP|_EP|EngineCore|APIServer|Worker))[A-Za-z][^)]{0,100}\) ?"
+)
+_NUMBERED = Lazy(
+    rf"{_STAMP}(?: std(?:out|err) [FP])?(?:[ ,|:-]{{1,3}}|$)|\d{{1,5}}: (?=\S)"
+)  # or srun --label
+_WORDED = Lazy(
+    "|".join(
+        (
+            rf"{_MONTH} +\d{{1,2}} {_CLOCK} [\w.-]{{1,64}} [\w./@-]{{1,64}}(?:\[\d{{1,8}}\])?: ",  # syslog
+            rf"[IWEF]\d{{4}} {_CLOCK} +\d{{1,8}} [\w.-]{{1,64}}:\d{{1,6}}\] ",  # glog, klog
+            rf"{_LEVEL}(?: {_STAMP})? ?\[[\w./:-]{{1,80}}\] ?:?",  # vLLM: INFO 08-21 12:22:33 [config.py:12]
+        )
+    )
+)
+_PREFIXES = {
+    "[": _BRACKETED,
+    "(": _PARENTHESISED,
+    **dict.fromkeys("0123456789", _NUMBERED),
+    **dict.fromkeys("JFMASONDIWEFTC", _WORDED),
+}
 _LEADER = Lazy(r"([A-Za-z][\w./-]{0,80}?) {0,30}\| ?")
 _QUOTE = Lazy(r"(?:> ?)+")
 _FENCE = ("```", "~~~")
@@ -85,9 +100,10 @@ def _bare(text: str, leaders: frozenset[str]) -> str:
     if leaders and (match := _LEADER.match(text)) and match[1] in leaders:
         text = text[match.end() :]
     for _ in range(6):
-        if text[:1] not in _FIRST:
+        prefix = _PREFIXES.get(text[:1])
+        if prefix is None or (prefix is _WORDED and ":" not in text[:48] and "[" not in text[:48]):
             break
-        match = _PREFIX.match(text)
+        match = prefix.match(text)
         if match is None or match.end() == 0:
             break
         text = text[match.end() :]

@@ -10,7 +10,7 @@ import pytest
 
 from stackcheck.ingest import formats, ingest
 from stackcheck.ingest.cleaning import clean, stripped
-from stackcheck.ingest.interface import Context, Line, normal
+from stackcheck.ingest.interface import Context, Ingester, Line, normal
 from stackcheck.ingest.registry import INGESTERS
 from stackcheck.ingest.segments import command_of
 from stackcheck.model.errors import InputError
@@ -222,6 +222,16 @@ class TestRegistry:
             names = {n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)}
             assert (path.stem in registered) == ({"sniff", "read"} <= names), path.stem
 
+    def test_every_record_is_an_ingester(self) -> None:
+        ingesters: tuple[Ingester, ...] = INGESTERS
+        assert all(i.format and i.title for i in ingesters)
+
+    def test_every_format_is_documented_in_order(self) -> None:
+        table = (ROOT / "docs" / "facts.md").read_text().partition("## Formats")[2]
+        assert re.findall(r"^\| `([^`]+)` \| (.+) \|$", table, re.MULTILINE) == [
+            (f.format, f.title) for f in INGESTERS
+        ]
+
     def test_ids_are_unique(self) -> None:
         ids = [f.format for f in INGESTERS]
         assert len(ids) == len(set(ids))
@@ -254,7 +264,7 @@ class TestRegistry:
 
 
 def _documented() -> set[str]:
-    text = (ROOT / "docs" / "facts.md").read_text()
+    text = (ROOT / "docs" / "facts.md").read_text().partition("## Formats")[0]
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
