@@ -8,6 +8,7 @@ from stackcheck.check.wording import evidence_for, refs
 from stackcheck.model.finding import Finding, Kind, Remedy, Severity
 from stackcheck.model.release import GpuRow
 
+_WORDS = {"broken": "does not work", "degraded": "runs below its speed", "caveat": "works with a caveat"}
 _SEVERITY = {"broken": Severity.ERROR, "degraded": Severity.WARNING, "caveat": Severity.INFO}
 
 
@@ -37,11 +38,20 @@ def _first_row(node: Node, name: str) -> GpuRow | None:
     return None
 
 
+def _is_another_build(node: Node, name: str) -> bool:
+    """Whether a release is here in none of the builds that were published: the table speaks of those."""
+    seen = node.seen(name)
+    return seen is not None and seen.release is not None and bool(seen.release.builds) and seen.build is None
+
+
 def _finding(row: GpuRow, node: Node) -> Finding:
     assert node.gpu is not None  # noqa: S101
     kinds = node.catalog.policy["gpu_row_kind"]
     kind = Kind(kinds.get(row.component, kinds["default"]))
     severity = _SEVERITY[row.grade]
+    another = row.grade == "broken" and _is_another_build(node, row.component)
+    if another:
+        severity = Severity.WARNING
     good = [
         r.range for r in node.gpu.rows if r.component == row.component and r.grade in ("supported", "tested")
     ]
@@ -49,9 +59,7 @@ def _finding(row: GpuRow, node: Node) -> Finding:
     name = component.name if component else row.component
     seen = node.seen(row.component)
     version = seen.observation.version if seen else ""
-    word = {"broken": "does not work", "degraded": "runs below its speed", "caveat": "works with a caveat"}[
-        row.grade
-    ]
+    word = "has no published build that works" if another else _WORDS[row.grade]
     remedies = tuple(Remedy(f"Take {name} {r}", {row.component: r}) for r in good[:2])
     return Finding(
         id=f"gpu-{node.gpu.id}-{row.component}",

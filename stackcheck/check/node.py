@@ -45,10 +45,13 @@ class Seen:
         cuda: str | None,
         arch: str | None,
         lent: Mapping[str, Any] | None = None,
+        numbered_by: str = "",
     ) -> None:
         """Identify an observation; a version that cannot be parsed leaves everything unknown.
 
-        `lent` are attributes that something else on the node told: the list of architectures that torch printed.
+        Which build of a release it is follows from its label or CUDA; the index's default one is meant only by what was installed as
+        a package. `lent` are attributes that something else on the node told: the list of architectures that torch printed. `numbered_by`
+        is an attribute whose value is the major version by which the thing is known too: the driver branch of a compat library.
         """
         self.component = component
         self.observation = observation
@@ -57,9 +60,38 @@ class Seen:
             parsed_version(component, observation.version) if observation.version else None
         )
         self.release: Release | None = match_release(component, self.version) if self.version else None
+        self.is_numbered_otherwise = False
+        if self.release is None and self.version is not None and numbered_by:
+            major = self.version.major
+            self.release = next(
+                (r for r in component.releases if r.attributes.get(numbered_by) == major), None
+            )
+            self.is_numbered_otherwise = self.release is not None
         self.build: Build | None = None
         if self.release is not None and self.version is not None:
-            self.build = match_build(self.release, self.version, arch, _cuda_of(observation) or cuda)
+            wanted = _cuda_of(observation) or cuda
+            self.build = self._build(self.release, self.version, arch, wanted)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is, as far as one can see, the release that its project published: no vendor's build, no bare claim."""
+        if self.version is None or self.version.is_prerelease:
+            return False
+        if self.version.local and self.component.scheme == "pep440" and self.build is None:
+            return False
+        return (
+            bool(self.observation.attributes.get("package"))
+            or self.observation.evidence.method != "inventory"
+        )
+
+    def _build(self, release: Release, version: Version, arch: str | None, cuda: str | None) -> Build | None:
+        published = bool(version.local or self.observation.attributes.get("package"))
+        if not published and not cuda:
+            return None
+        build = match_build(release, version, arch, cuda)
+        if build is not None and not published and not {"cuda", "cuda_major"} & build.attributes.keys():
+            return None  # the default without CUDA is not what runs beside CUDA
+        return build
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -189,7 +221,12 @@ class Node:
                 if component_id != "cuda" and self.observations.get("cuda"):
                     cuda = _primary(self.observations["cuda"]).version
                 found = Seen(
-                    component, _primary(observations), cuda, self.arch, self._lent(component_id, observations)
+                    component,
+                    _primary(observations),
+                    cuda,
+                    self.arch,
+                    self._lent(component_id, observations),
+                    self.catalog.policy.get("numbered_by", {}).get(component_id, ""),
                 )
             self._seen[component_id] = found
         return self._seen[component_id]

@@ -58,12 +58,20 @@ def _fits(requirement: Requirement, observation: Observation, node: Node) -> boo
     if version is None or _is_own_build(version):
         return True
     bounds = parsed_range(requirement.range, version.scheme)
-    return bounds is None or version in bounds
+    return bounds is None or version in bounds or _is_shorter(version, requirement.range, bounds.operands)
+
+
+def _is_shorter(version: Version, text: str, operands: Sequence[Version]) -> bool:
+    """Whether a version was told with fewer numbers than an exact pin (9.1.0 for 9.1.0.70), so that nobody knows."""
+    length = len(version.release)
+    return text.strip().startswith("==") and any(
+        len(o.release) > length and o.release[:length] == version.release for o in operands
+    )
 
 
 def _is_own_build(version: Version) -> bool:
     """Whether a version is a snapshot (2.8.0a0+5228986c39): who builds that chose what it goes with."""
-    return version.is_prerelease and bool(version.local)
+    return version.is_prerelease
 
 
 def _python_fits(text: str, node: Node) -> bool:
@@ -119,6 +127,9 @@ def _grade(name: str, requirement: Requirement, node: Node, policy: Mapping[str,
     if target is None or target.version is None or bounds is None or not bounds.operands:
         return Severity.WARNING.rank
     wanted = bounds.operands[0]
+    seen = node.seen(name)
+    if seen is None or not seen.is_published:
+        return Severity.INFO.rank
     exact = requirement.range.strip().startswith("==")
     same_minor = wanted.minor == target.version.minor
     if exact and name in policy.get("compiled_against", {}).get(requirement.component, ()):

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.model.finding import Finding
+from stackcheck.model.finding import Finding, Kind, Severity
+from stackcheck.model.rule import subjects_of
 
 
 def folded(findings: Sequence[Finding], catalog: Catalog) -> list[Finding]:
@@ -26,13 +27,13 @@ def folded(findings: Sequence[Finding], catalog: Catalog) -> list[Finding]:
     return sorted(ranked, key=lambda f: _rank(f, order, catalog))
 
 
-def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int, bool, int, int, int, str]:
-    """Severity; what a line shows before what is a mere risk; what explains most; the kind; the more specific rule."""
+def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int, int, int, int, int, str]:
+    """Severity; what a line or the node shows before what versions say; what explains most; the kind; the more specific rule."""
     kind = order.index(finding.kind) if finding.kind in order else len(order)
     rule = catalog.rule(finding.id)
     return (
         finding.severity.rank,
-        not _is_shown(finding),
+        _distance(finding, catalog),
         -len(finding.consequences),
         kind,
         -(len(rule.subject_names()) if rule else 2),
@@ -40,11 +41,13 @@ def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int
     )
 
 
-def _is_shown(finding: Finding) -> bool:
-    """Whether a logged line stands behind a finding or behind one of its consequences."""
-    return any(e.subject.startswith("log:") for e in finding.evidence) or any(
-        map(_is_shown, finding.consequences)
-    )
+def _distance(finding: Finding, catalog: Catalog) -> int:
+    """How far a finding is from what happened: 0 a logged line (its own or a consequence's), 1 a state seen here, 2 versions."""
+    if any(e.subject.startswith("log:") for e in finding.evidence):
+        return 0
+    rule = catalog.rule(finding.id)
+    seen = 1 if rule is not None and any(":" in s for s in subjects_of(rule.when)) else 2
+    return min([seen, *(_distance(c, catalog) for c in finding.consequences)])
 
 
 def _parents(by_id: Mapping[str, Finding], catalog: Catalog) -> dict[str, str]:
@@ -92,11 +95,27 @@ def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding], catalog: Cata
     for other in by_id.values():
         if _is_bare(other, catalog) or other.severity.rank > finding.severity.rank:
             continue
-        if other.subjects[0] == finding.subjects[0] and other.kind == finding.kind:
+        same_kind = other.kind == finding.kind or finding.id.startswith("gpu-")
+        if other.subjects[0] == finding.subjects[0] and same_kind:
+            return other
+        if (
+            finding.id.startswith("gpu-")
+            and _is_for_older_gpus(other)
+            and other.severity.rank < finding.severity.rank
+        ):
             return other
         if finding.id.startswith("requires-") and set(finding.subjects) <= set(other.subjects):
             return other
     return None
+
+
+def _is_for_older_gpus(finding: Finding) -> bool:
+    """Whether the software here has no code for this GPU: slower rows of the GPU's table then say nothing more."""
+    return (
+        finding.severity is Severity.ERROR
+        and finding.kind is Kind.ARCH_NOT_COMPILED
+        and "gpu" in finding.subjects
+    )
 
 
 def _is_bare(finding: Finding, catalog: Catalog) -> bool:

@@ -87,7 +87,9 @@ def _move(
     for alias in [a for a in components if catalog.aliases.get(a) == name and a != name]:
         del components[alias]
     scope = seen[0].scope if seen else component.scope
-    components[name] = (Observation(version=text, scope=scope, evidence=_REMEDY),)
+    package = seen[0].attributes.get("package") if seen else None
+    kept = {"package": package} if package else {}
+    components[name] = (Observation(version=text, scope=scope, evidence=_REMEDY, attributes=kept),)
     if release is not None:
         _follow(components, release, text, catalog, settled | {name})
     return True
