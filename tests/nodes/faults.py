@@ -65,7 +65,7 @@ def plugin_stale_path(tree: Tree) -> None:
 
 def plugin_too_old(tree: Tree) -> None:
     """A plug-in of 2022 first on LD_LIBRARY_PATH: its newest interface is v5, which this NCCL no longer takes."""
-    tree.library("/opt/aws-ofi-nccl/lib/libnccl-net.so", parts.plugin("1.4.0", range(2, 6), range(0)))
+    tree.library("/opt/aws-ofi-nccl/lib/libnccl-net.so", parts.plugin("1.4.0", range(2, 6), ()))
     parts.environment(
         tree,
         PATH=f"{VENV}/bin:/usr/bin",

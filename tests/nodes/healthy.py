@@ -16,7 +16,7 @@ VENV = "/opt/pytorch"
 def job_environment(tree: Tree, **more: str) -> None:
     """The environment of a training job in the virtual environment of the image."""
     parts.environment(tree, PATH=f"{VENV}/bin:/opt/amazon/openmpi/bin:/usr/bin:/bin", VIRTUAL_ENV=VENV, HOME="/home/user",
-                      CUDA_DEVICE_MAX_CONNECTIONS="1", **more)  # fmt: skip
+                      **more)  # fmt: skip
 
 
 def aws_host(
@@ -34,7 +34,7 @@ def aws_host(
     parts.services(tree, "nvidia-fabricmanager", "nvidia-persistenced", "slurmd", "containerd")
     parts.torch_wheels(tree, parts.venv(tree, VENV))
     parts.drives(tree, drives)
-    job_environment(tree)
+    job_environment(tree, **({"CUDA_DEVICE_MAX_CONNECTIONS": "1"} if gpu.capability == (9, 0) else {}))
     return tree
 
 
@@ -100,13 +100,13 @@ def ib_h100() -> Tree:
     tree = Tree()
     parts.linux(tree, "gpu-001", "5.15.0-136-generic", 2048, "HGX-H100", vendor="Example Systems")
     parts.ubuntu(tree, "22.04", "2.35", "0ubuntu3.11")
-    parts.gpus(tree, parts.H100, 8, "550.163.01", flavour="proprietary")
+    parts.gpus(tree, parts.H100, 8, "580.126.20", flavour="proprietary")
     del tree.binary["/cmd/nvml"]
-    tree.text("/cmd/nvidia-smi", smi_xml("550.163.01", "12.4", 8))
+    tree.text("/cmd/nvidia-smi", smi_xml("580.126.20", "13.0", 8))
     parts.host_packages(
         tree,
-        "550.163.01",
-        nvidia_fabricmanager_550="550.163.01-1",
+        "580.126.20",
+        nvidia_fabricmanager_580="580.126.20-1",
         mlnx_ofed_kernel_dkms="24.10.OFED.24.10.2.1.8.1-1",
     )
     parts.services(tree, "nvidia-fabricmanager", "nvidia-persistenced", "slurmd")
@@ -129,7 +129,6 @@ def ib_h100() -> Tree:
     tree.library(f"{tree.multiarch}/libibverbs.so.1.14.50.0", Spec("libibverbs.so.1"))
     parts.torch_wheels(tree, parts.venv(tree, VENV), parts.Torch(
         "2.6.0+cu124", "12.4", "9.1.0.70", "2.21.5", "3.1.7", "3.2.0", "12.4.127"))  # fmt: skip
-    tree.small["/proc/cmdline"] += ""
     job_environment(tree, NCCL_IB_HCA="mlx5")
     return tree
 
@@ -224,8 +223,7 @@ def ngc() -> Tree:
     ):
         tree.wheel(site, name, version)
     parts.environment(tree, PATH="/usr/local/cuda/bin:/usr/bin:/bin", HOME="/root", CUDA_VERSION="13.0.2.006", NVIDIA_VISIBLE_DEVICES="all",
-                      LD_LIBRARY_PATH="/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/opt/amazon/aws-ofi-nccl/lib",
-                      NCCL_NET_PLUGIN="ofi", NVIDIA_PRODUCT_NAME="PyTorch")  # fmt: skip
+                      LD_LIBRARY_PATH="/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/opt/amazon/aws-ofi-nccl/lib", NVIDIA_PRODUCT_NAME="PyTorch")  # fmt: skip
     parts.efa(tree, 32, "efa2")
     return tree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tests.nodes.objects import Spec, build
@@ -276,7 +277,7 @@ def modules(tree: Tree, **versions: str) -> None:
             tree.sys(directory, version=version)
 
 
-def efa(tree: Tree, count: int, device: str, driver: str = "3.0.0") -> None:
+def efa(tree: Tree, count: int, device: str, driver: str = "3.3.0") -> None:
     """EFA devices with ports that are up, and their device nodes."""
     modules(tree, efa=f"{driver}g", ib_core="", ib_uverbs="", efa_nv_peermem="1.2.3")
     for index in range(count):
@@ -292,17 +293,19 @@ def efa(tree: Tree, count: int, device: str, driver: str = "3.0.0") -> None:
 
 
 def efa_software(tree: Tree) -> None:
-    """What the EFA installer 1.47.0 leaves behind on Debian's family."""
+    """What the EFA installer 1.50.0 leaves behind on Debian's family."""
     arch = "amd64" if tree.machine == "x86_64" else "arm64"
-    listed = ("efa-config_1.18_all efa-profile_1.7_all efa_3.0.0-1.amzn1_all ibverbs-providers_61.0-1_A libfabric1-aws_2.4.0amzn1.0_A "
-              "libfabric-aws-bin_2.4.0amzn1.0_A libibverbs1_61.0-1_A libnccl-ofi_1.18.0-1_A openmpi40-aws_4.1.7-1_A "
-              "openmpi50-aws_5.0.9amzn1_A rdma-core_61.0-1_A efa-nv-peermem_1.2.3-1.amzn1_A")  # fmt: skip
+    listed = ("efa-config_1.18_all efa-profile_1.7_all efa_3.3.0-1.amzn1_all ibverbs-providers_64.0-1_A libfabric1-aws_2.6.0amzn1.0_A "
+              "libfabric-aws-bin_2.6.0amzn1.0_A libibverbs1_64.0-1_A libnccl-ofi_1.21.1-1_A openmpi40-aws_4.1.7-1_A "
+              "openmpi50-aws_5.0.9amzn1_A rdma-core_64.0-1_A efa-nv-peermem_1.2.3-1.amzn1_A")  # fmt: skip
     tree.text("/opt/amazon/efa_installed_packages", (
-        "# EFA installer version: 1.47.0\n# Debug packages installed: no\n# Packages installed:\n" + listed.replace("_A", f"_{arch}") + "\n"))  # fmt: skip
-    tree.library("/opt/amazon/efa/lib/libfabric.so.1.30.0", libfabric("2.4.0amzn1.0", 2, 4))
-    tree.library(f"{tree.multiarch}/libibverbs.so.1.15.61.0", Spec("libibverbs.so.1"))
-    tree.library(f"{tree.multiarch}/libefa.so.1.4.61.0", Spec("libefa.so.1", needed=("libibverbs.so.1",)))
-    tree.library("/opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so", plugin("1.18.0", range(2, 12), range(1, 6)))
+        "# EFA installer version: 1.50.0\n# Debug packages installed: no\n# Packages installed:\n" + listed.replace("_A", f"_{arch}") + "\n"))  # fmt: skip
+    tree.library("/opt/amazon/efa/lib/libfabric.so.1.32.0", libfabric("2.6.0amzn1.0", 2, 6))
+    tree.library(f"{tree.multiarch}/libibverbs.so.1.15.64.0", Spec("libibverbs.so.1"))
+    tree.library(f"{tree.multiarch}/libefa.so.1.4.64.0", Spec("libefa.so.1", needed=("libibverbs.so.1",)))
+    tree.library(
+        "/opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so", plugin("1.21.1", range(4, 13), (2, 3, 6), (11, 13, 14))
+    )
     tree.links["/opt/amazon/ofi-nccl/lib/libnccl-net.so"] = "libnccl-net-ofi.so"
     tree.links["/opt/amazon/ofi-nccl/lib/libnccl-ofi-tuner.so"] = "libnccl-net-ofi.so"
     tree.small["/etc/ld.so.conf"] = "include /etc/ld.so.conf.d/*.conf\n"
@@ -322,9 +325,13 @@ def libfabric(release: str, major: int, minor: int) -> Spec:
     )
 
 
-def plugin(release: str, net: range, tuner: range) -> Spec:
+def plugin(release: str, net: Iterable[int], tuner: Iterable[int], gin: Iterable[int] = ()) -> Spec:
     """An aws-ofi-nccl plug-in with these interface versions."""
-    names = [f"ncclNetPlugin_v{v}" for v in net] + [f"ncclTunerPlugin_v{v}" for v in tuner]
+    names = [
+        f"nccl{kind}Plugin_v{v}"
+        for kind, all_ in (("Net", net), ("Tuner", tuner), ("Gin", gin))
+        for v in all_
+    ]
     return Spec(
         "libnccl-net-ofi.so",
         strings=(f"NET/OFI Initializing aws-ofi-nccl {release}",),
@@ -348,12 +355,12 @@ def nccl(tree: Tree, release: str, cuda: str = "13.0", targets: tuple[tuple[str,
 class Torch:
     """A torch wheel and what it pins."""
 
-    version: str = "2.13.0+cu130"
+    version: str = "2.14.1+cu130"
     cuda: str = "13.0"
-    cudnn: str = "9.20.0.48"
-    nccl: str = "2.29.7"
+    cudnn: str = "9.24.0.43"
+    nccl: str = "2.30.7"
     nvshmem: str = "3.4.5"
-    triton: str = "3.7.1"
+    triton: str = "3.8.0"
     cudart: str = "13.0.96"
 
 

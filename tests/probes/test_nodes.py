@@ -110,8 +110,8 @@ def test_gpus_and_network(name: str, model: str, count: int, pci: str, capabilit
 @pytest.mark.parametrize("name", INSTANCES)
 def test_versions_on_an_instance(name: str) -> None:
     expected = {
-        "driver": "580.126.20", "nccl": "2.29.7", "cudnn": "9.20.0.48", "cuda": "13.0", "nvshmem": "3.4.5", "libfabric": "2.4.0amzn1.0",
-        "aws-ofi-nccl": "1.18.0", "efa-driver": "3.0.0", "efa-installer": "1.47.0", "efa-nv-peermem": "1.2.3", "rdma-core": "61.0",
+        "driver": "580.126.20", "nccl": "2.30.7", "cudnn": "9.24.0.43", "cuda": "13.0", "nvshmem": "3.4.5", "libfabric": "2.6.0amzn1.0",
+        "aws-ofi-nccl": "1.21.1", "efa-driver": "3.3.0", "efa-installer": "1.50.0", "efa-nv-peermem": "1.2.3", "rdma-core": "64.0",
         "gdrdrv": "2.5.1", "gdrcopy": "2.5.1", "dcgm": "4.5.2", "nvidia-container-toolkit": "1.18.2", "python": "3.12.3",
     }  # fmt: skip
     assert {component: versions(name, component) for component in expected} == {
@@ -120,7 +120,7 @@ def test_versions_on_an_instance(name: str) -> None:
     driver = inventory(name)["components"]["driver"][0]
     assert driver["attributes"]["flavour"] == "open"
     assert driver["scope"] == "host"
-    assert package(name, "torch")["version"] == "2.13.0+cu130"
+    assert package(name, "torch")["version"] == "2.14.1+cu130"
     assert package(name, "torch")["attributes"]["abi"] == "cxx11"
 
 
@@ -236,7 +236,7 @@ def test_a_preloaded_nccl_wins_over_the_wheels() -> None:
         True,
         ["sm_80", "sm_90", "compute_90"],
     )
-    assert (other["version"], other["loaded"]) == ("2.29.7", False)
+    assert (other["version"], other["loaded"]) == ("2.30.7", False)
     assert "LD_PRELOAD" in changed(name, "facts")["libraries_shadowed"][0]
 
 

@@ -15,6 +15,9 @@ from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.system import machine
 
 _MAPPED = re.compile(r"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ [1-9]\d* +(/.*?)(?: \(deleted\))?$", re.MULTILINE)
+PLACEHOLDERS = (
+    "/usr/local/nvidia/",
+)  # NVIDIA's images name it for runtimes that mount the driver there; others do not
 _NO_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 
 
@@ -119,7 +122,11 @@ def loader(look: Look) -> None:
     for reason, paths in by_reason.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         look.note(f"{paths[0]}{more}: {reason}; taken as if the loader passed it over")
-    stale = [path for path in result.loader.library_path if not look.is_dir(path)]
+    stale = [
+        path
+        for path in result.loader.library_path
+        if not path.startswith(PLACEHOLDERS) and not look.is_dir(path)
+    ]
     look.fact("library_path_missing", stale, look.host.environ_where, "loader")
     _shadowed(look, result)
 
