@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from textual.widgets import OptionList
+from textual.widgets import OptionList, TextArea
 
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
@@ -83,7 +83,7 @@ async def test_a_text_is_pasted_and_judged() -> None:
     async with driven("node") as (app, pilot):
         assert "Nothing is opened yet" in shown(app, "#finding")
         await press(pilot, "p")
-        app.screen.query_one("#text").load_text("torch==2.9.1+cu130\nvllm==0.20.0\n")
+        app.screen.query_one("#text", TextArea).load_text("torch==2.9.1+cu130\nvllm==0.20.0\n")
         await press(pilot, "ctrl+s")
         titles = [f.title for f, _ in page(app).rows]
         assert any("2.11.0" in t for t in titles), titles

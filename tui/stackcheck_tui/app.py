@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.inventory import Inventory
@@ -168,7 +169,9 @@ class StackcheckApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         # A traceback over a terminal helps nobody: `run` raises it again once the terminal is itself, for the one line on stderr.
-        self.fault = self.fault or error
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if self.fault is None and isinstance(cause, Exception):
+            self.fault = cause
         if self._exception is None:
             self._exception = error
             self._exception_event.set()

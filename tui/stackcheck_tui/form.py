@@ -43,7 +43,7 @@ def request_of(form: Form, instances: Iterable[str]) -> Request:
     target = form.target.strip().lower()
     is_instance = target in set(instances) or "." in target
     pins = [parse_wish(w, flag="--with") for w in words(form.pins)]
-    pins += [replace(parse_wish(w, flag="--without"), absent=True) for w in words(form.without)]
+    pins += [parse_wish(w, flag="--without")._replace(absent=True) for w in words(form.without)]
     return Request(
         gpu="" if is_instance else target,
         instance=target if is_instance else None,

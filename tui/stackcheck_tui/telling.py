@@ -89,7 +89,9 @@ def fact(one: PairFact, *, width: int = 0) -> Content:
 def story(one: PairStory, *, names: tuple[str, str], width: int = 0) -> Content:
     """Return a pair with its grade and facts."""
     head = Content.assemble(
-        (f"{names[0]} {one.row.label}", "bold"), f" {TIMES} ", (f"{names[1]} {one.column.label}", "bold")
+        (f"{names[0]} {one.row.label}".strip(), "bold"),
+        f" {TIMES} ",
+        (f"{names[1]} {one.column.label}".strip(), "bold"),
     )
     told = [head, graded(one.grade)]
     if len(one.variants) > 1 and len(set(one.variants.values())) > 1:

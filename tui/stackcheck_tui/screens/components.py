@@ -23,6 +23,8 @@ from stackcheck_tui.widgets.panel import Panel
 from stackcheck_tui.widgets.table import Table, quiet
 from stackcheck_tui.widgets.timeline import bars, look, sign
 
+_ROOMY = 84  # columns from which on there is room for dates and builds
+
 Answer = tuple[Component, tuple[Span, ...], Surroundings]
 
 
@@ -139,18 +141,20 @@ class ComponentsPage(Page):
     def _fill(self, answer: Answer) -> None:
         component, spans, _ = answer
         table = self.query_one(Table)
-        columns = (("", 1), ("release", 16), ("date", 10), ("until", 10), ("builds", 18), ("", 0))
-        table.lay_columns(columns)
+        columns = [("", 1), ("release", 12), ("date", 10), ("until", 10), ("builds", 18), ("", 0)]
+        roomy = table.size.width >= _ROOMY
+        table.lay_columns([c for c in columns if roomy or c[0] not in ("date", "builds")])
         axis, lines = bars(spans, self.desk.catalog.version.replace(".", "-"), table.rest_width)
         table.ordered_columns[-1].label = Text(axis)
         for span, line in zip(spans, lines, strict=True):
             until = span.end if span.stated else ""
+            builds = (quiet(" ".join(span.builds)),) if roomy else ()
             table.add_row(
                 Content.styled(sign(span.state), look(span.state)),
                 Content.styled(span.version, "bold"),
-                quiet(span.start),
+                *((quiet(span.start),) if roomy else ()),
                 quiet(until),
-                quiet(" ".join(span.builds)),
+                *builds,
                 Content.styled(line, look(span.state)),
                 key=span.version,
             )
@@ -165,6 +169,11 @@ class ComponentsPage(Page):
         if self.answer is not None and version and version != self.answer[2].release:
             self.version = version
             self._ask()
+
+    def on_resize(self) -> None:
+        """Draw the time line anew."""
+        if self.answer is not None:
+            self.call_after_refresh(self._fill, self.answer)
 
     def action_relations(self) -> None:
         """Go to a neighbour."""

@@ -25,6 +25,7 @@ from stackcheck_tui.widgets.panel import Panel
 from stackcheck_tui.widgets.table import Table, quiet
 
 _PAUSE = 0.12
+_ROOMY = 110
 _SHOWN = (("torch", 13), ("cuda", 7), ("nccl", 7), ("aws-ofi-nccl", 12), ("vllm", 8))
 """Contents that have a column, and how wide it is."""
 
@@ -59,9 +60,21 @@ class ImagesPage(Page):
     def on_mount(self) -> None:
         """Ask for all images."""
         table = self.query_one(Table)
-        table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *_SHOWN))
+        shown = self._columns()
+        table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *shown))
         table.focus()
         self._ask()
+
+    def _columns(self) -> tuple[tuple[str, int], ...]:
+        """Return the contents that have a column: fewer, where there is little room."""
+        return _SHOWN[:2] if self.app.size.width < _ROOMY else _SHOWN
+
+    def on_resize(self) -> None:
+        """Show more or fewer columns."""
+        table = self.query_one(Table)
+        if len(table.columns) not in (0, 4 + len(self._columns())):
+            table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *self._columns()))
+            self.answer_hits(self.hits)
 
     def home(self) -> None:
         """Focus the table."""
@@ -129,7 +142,7 @@ class ImagesPage(Page):
     def _cells(self, hit: Hit) -> list[Any]:
         image = hit.image
         mark = Content.styled("●" if image in self.marked else " ", "bold $text-accent")
-        held = [image.contents.get(n, "—" if n in image.absent else "") for n, _ in _SHOWN]
+        held = [image.contents.get(n, "—" if n in image.absent else "") for n, _ in self._columns()]
         look = "" if image.verified else "dim"
         return [
             mark,

@@ -145,8 +145,9 @@ class MatrixPage(Page):
         for row in self.rows:
             for grade, number in self.picture.counts(row).items():
                 counts[grade] += number
-        parts = [telling.graded(g, f"{g} {counts[g]}") for g in Grade]
-        self.query_one("#legend", Static).update(Content("   ").join(parts))
+        narrow = self.has_class("-narrow")
+        parts = [telling.graded(g, f"{g} {counts[g]}") for g in Grade if counts[g] or not narrow]
+        self.query_one("#legend", Static).update(Content("  " if narrow else "   ").join([Content(), *parts]))
 
     # cell
 

@@ -44,9 +44,8 @@ class NodePage(Page):
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
-        with Vertical(id="left"):
-            yield Static(id="summary")
-            yield Table(id="findings", header=False)
+        yield Static(id="summary")
+        yield Table(id="findings", header=False)
         with Vertical(id="right"):
             yield Panel("Finding", id="finding")
             yield OptionList(id="remedies", compact=True)

@@ -1,0 +1,127 @@
+"""What goes wrong: slow work, broken data, our own faults. A message, never a crash; and a restored terminal if there must be one."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.worker import WorkerFailed
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.errors import InputError, MatrixError
+from stackcheck.model.inventory import Inventory
+from stackcheck_tui.app import StackcheckApp
+from tests.tui.driving import driven, page, press, settle, shown, type_text
+from tests.tui.small import DictStore, catalog
+
+
+class SlowProbe(threading.Event):
+    """Stands in for a machine that answers only when told to."""
+
+    def __call__(self, progress: Any) -> Inventory:
+        progress("gpu 1 of 9")
+        self.wait(20)
+        return Inventory(subject="slow machine")
+
+
+@pytest.mark.asyncio
+async def test_keys_work_and_progress_is_told_while_a_probe_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with driven("node") as (app, pilot):
+        probe = SlowProbe()
+        monkeypatch.setattr(app.desk, "probe", probe)
+        await pilot.press("b")
+        await pilot.pause(0.2)
+        assert "gpu 1 of 9" in shown(app, "#summary")
+        await pilot.press("1")
+        await pilot.pause(0.2)
+        assert page(app).PAGE == "matrix"
+        probe.set()
+        await settle(pilot)
+        await press(pilot, "5")
+        assert page(app).inventory.subject == "slow machine"
+
+
+@pytest.mark.asyncio
+async def test_a_failing_probe_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_progress: Any) -> Inventory:
+        raise InputError("the driver does not answer", fix="try again as root")
+
+    async with driven("node") as (app, pilot):
+        monkeypatch.setattr(app.desk, "probe", failing)
+        await press(pilot, "b")
+        assert "the driver does not answer; try again as root" in shown(app, "#summary")
+
+
+class BrokenStore(DictStore):
+    """An overlay with one file that cannot be read."""
+
+    def read(self, name: str) -> Any:
+        if name == "components/torch.json":
+            raise MatrixError("no JSON: Expecting value", where="overlay/components/torch.json:3:1")
+        return super().read(name)
+
+
+@pytest.mark.asyncio
+async def test_a_broken_overlay_is_told_on_every_screen() -> None:
+    sound = catalog()
+    broken = Catalog(BrokenStore(sound._store.files))  # type: ignore[attr-defined]
+    async with driven(catalog=broken) as (app, pilot):
+        for key in "123456":
+            await press(pilot, key)
+        assert app.fault is None
+        told = [n.message for n in app._notifications]
+        assert any("overlay/components/torch.json:3:1" in m for m in told)
+
+
+@pytest.mark.asyncio
+async def test_an_older_answer_never_overwrites_a_newer_one() -> None:
+    async with driven("resolve") as (app, _):
+        here = page(app)
+        before = here.stack
+        generation = here._generations["stack"]
+        from stackcheck_tui.messages import Answered
+
+        here.on_answered(Answered("stack", generation - 1, ("old", "answer")))
+        assert here.stack is before
+
+
+@pytest.mark.asyncio
+async def test_a_half_typed_requirement_is_a_note_and_the_answer_stays() -> None:
+    async with driven("resolve", size=(160, 48)) as (app, pilot):
+        await press(pilot, "slash", "tab")
+        await type_text(pilot, "torch==")
+        assert page(app).stack.solved
+        assert "torch" in shown(app, "#notes")
+        await type_text(pilot, "2.11.0")
+        assert page(app).stack.pin("torch").version.startswith("2.11.0")
+
+
+@pytest.mark.asyncio
+async def test_an_unknown_gpu_names_the_nearest() -> None:
+    async with driven("resolve", size=(160, 48)) as (app, pilot):
+        await press(pilot, "slash", "ctrl+u")
+        await type_text(pilot, "b20")
+        assert "b200" in shown(app, "#notes")
+
+
+@pytest.mark.asyncio
+async def test_our_own_fault_ends_the_app_and_is_kept_for_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = StackcheckApp(catalog())
+    with pytest.raises(WorkerFailed):
+        async with app.run_test() as pilot:
+            await settle(pilot)
+            monkeypatch.setattr(app.desk, "picture", lambda _view: 1 / 0)
+            await pilot.press("x")
+            await pilot.pause(0.5)
+    assert isinstance(app.fault, ZeroDivisionError)
+
+
+@pytest.mark.asyncio
+async def test_hostile_text_is_shown_as_what_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "env.txt"
+    file.write_text("[@click=app.quit]x[/] \x1b]0;owned\x07 torch==2.9.1\nvllm==0.20.0\n")
+    async with driven("node", files=[str(file)]) as (app, _):
+        assert page(app).rows
+        assert "\x1b" not in shown(app, "#finding")
