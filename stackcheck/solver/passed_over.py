@@ -20,6 +20,8 @@ from stackcheck.solver.origins import OriginKind
 from stackcheck.solver.pin_context import SOFT, PinContext, short
 from stackcheck.solver.preference import later_text
 from stackcheck.solver.problem import Problem
+from stackcheck.solver.request import Wish
+from stackcheck.solver.resolve import question
 from stackcheck.solver.search import Solution, solve
 
 _MOST_CHANGES = 4
@@ -44,8 +46,6 @@ class _Other:
     verdict: Verdict = Verdict.LATER
     origins: tuple[int, ...] = ()
     given: tuple[int, ...] = ()
-    instead: Solution | None = None
-    """The best stack with it."""
 
 
 def passed_over(context: PinContext) -> tuple[tuple[NotTaken, ...], tuple[NotTaken, ...]]:
@@ -100,14 +100,14 @@ def _by_version(context: PinContext) -> Mapping[tuple[object, ...], tuple[Candid
 
 def _judged(context: PinContext, other: _Other) -> _Other:
     problem = context.encoding.problem
-    instead = solve(problem, assume=[(context.number, other.mask)])
-    if not isinstance(instead, Solution):
+    possible = solve(problem, assume=[(context.number, other.mask)])
+    if not isinstance(possible, Solution):
         core = _outright(context, other.mask)
         return _Other(other.label, other.mask, other.newer, Verdict.EXCLUDED, core)
     found = exclusion(problem, context.solution, context.number, other.mask, hard=context.background)
     if found is None:
-        return _Other(other.label, other.mask, other.newer, Verdict.LATER, instead=instead)
-    return _Other(other.label, other.mask, other.newer, Verdict.GIVEN, found.origins, found.given, instead)
+        return _Other(other.label, other.mask, other.newer, Verdict.LATER)
+    return _Other(other.label, other.mask, other.newer, Verdict.GIVEN, found.origins, found.given)
 
 
 def _outright(context: PinContext, mask: int) -> tuple[int, ...]:
@@ -140,14 +140,15 @@ def _not_taken(context: PinContext, group: list[_Other]) -> NotTaken:
         reasons: tuple[Reason, ...] = (_later(context, first.mask),)
     else:
         reasons = _told(context, first.origins, mask, first.given)
+    costs = first.verdict is Verdict.GIVEN and context.component != IMAGE
     given = (context.choice(n, context.solution.values) for n in first.given)
     return NotTaken(
         versions=tuple(o.label for o in group),
         verdict=first.verdict,
         reasons=reasons,
         given=tuple(g for g in given if g),
-        cost=tuple(_changes(context, first.instead)) if first.verdict is Verdict.GIVEN else (),
-        ask=ask if first.instead is not None else "",
+        cost=tuple(_changes(context, first.label)) if costs else (),
+        ask="" if first.verdict is Verdict.EXCLUDED else ask,
     )
 
 
@@ -212,28 +213,38 @@ def _image_word(context: PinContext, given: Iterable[int]) -> Reason:
     return Reason("image", "no image of the families asked for holds it together with the rest")
 
 
-def _changes(context: PinContext, other: Solution | None) -> Iterator[str]:
-    """Yield what another solution changes among the choices that come before this component's."""
+def _changes(context: PinContext, label: str) -> Iterator[str]:
+    """Yield what the stack with a version changes among the choices that come first: the question is asked again with that wish."""
+    request = context.universe.request
+    wish = Wish(component=context.component, range=f"=={label}")
+    encoding, solution = question(
+        context.universe.catalog, request._replace(wishes=(*request.wishes, wish), python=None)
+    )
+    if solution is None:
+        return
+    again = PinContext(encoding, solution, context.component)
     told = 0
-    for number in range(context.number if other is not None else 0):
-        assert other is not None  # noqa: S101
-        if other.values[number] == context.solution.values[number] or told == _MOST_CHANGES:
-            continue
-        name = context.encoding.names[number]
-        text = (
-            _soft_word(context, name, other)
-            if name.startswith(SOFT)
-            else context.choice(number, other.values)
-        )
-        if text:
+    for name in context.encoding.names[: context.number]:
+        text = _change(context, again, name)
+        if text and told < _MOST_CHANGES:
             told += 1
             yield text
 
 
-def _soft_word(context: PinContext, flag: str, other: Solution) -> str:
-    """Return what is degraded in another solution, or an empty text if it is not worse there."""
-    if other.values[context.encoding.number[flag]] == 0:
+def _change(context: PinContext, again: PinContext, name: str) -> str:
+    """Return how one earlier choice comes out when asked again, or an empty text if it is the same or no worse."""
+    number = again.encoding.number.get(name)
+    if number is None:
         return ""
+    if name.startswith(SOFT):
+        kept = context.solution.values[context.encoding.number[name]] == 0
+        return _soft_word(again, name) if kept and again.solution.values[number] != 0 else ""
+    text = again.choice(number, again.solution.values)
+    return "" if text == context.choice(context.encoding.number[name], context.solution.values) else text
+
+
+def _soft_word(context: PinContext, flag: str) -> str:
+    """Return what a soft rule that is not kept says of a stack."""
     key = flag.removeprefix(SOFT)
     fact = next((o for o in context.encoding.origins if o.soft and o.key == key), None)
-    return f"degraded: {context.filled(fact, other.values)}" if fact else ""
+    return f"degraded: {context.filled(fact, context.solution.values)}" if fact else ""

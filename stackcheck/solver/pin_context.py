@@ -99,7 +99,10 @@ class PinContext:
         candidate = self.encoding.candidate(values, name)
         if candidate is None or candidate.origin is Origin.ABSENT:
             return f"no {name}"
-        return "" if candidate.origin is Origin.UNSTATED else f"{name} {candidate.text}"
+        if candidate.origin is Origin.UNSTATED or candidate.version is None:
+            return ""
+        # Of what an image holds, its own word for the version counts, not the build it was recognised as.
+        return f"{name} {candidate.version if candidate.origin is Origin.IMAGE else candidate.text}"
 
 
 def short(image: Image) -> str:
