@@ -64,6 +64,24 @@ def target_key(target: str) -> tuple[bool, int, str]:
     return kind != "sm", int(digits or 0), arch[len(digits) :]
 
 
+def runs(target: str, capability: tuple[int, int]) -> str:
+    """Return how code for a target serves a GPU: ``native``, ``jit`` (PTX, compiled at first use) or an empty text.
+
+    Machine code runs on the same major and an equal or higher minor number; with suffix ``a`` on exactly its own, with ``f``
+    within its family, which is what plain code does too. PTX is compiled for any newer GPU; with a suffix the same limits hold.
+    """
+    kind, _, arch = target.partition("_")
+    number, suffix = int(arch.rstrip("af")), arch[-1:] if arch[-1:] in ("a", "f") else ""
+    own = (number // 10, number % 10)
+    if suffix == "a":
+        fits = own == capability
+    elif kind == "sm" or suffix == "f":
+        fits = own[0] == capability[0] and own[1] <= capability[1]
+    else:
+        fits = own <= capability
+    return ("native" if kind == "sm" else "jit") if fits else ""
+
+
 def scan(data: Mapped) -> Code:
     """Return the code of an ELF object. Raises ``ElfError`` if it is none."""
     return code_of(Elf(data))

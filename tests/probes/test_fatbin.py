@@ -70,3 +70,15 @@ def test_damaged_containers_end() -> None:
         assert counted(bytes(damaged)).images <= 200
     for cut in range(0, len(data), 11):
         assert counted(data[:cut]).images <= 128
+
+
+@pytest.mark.parametrize(
+    ("target", "capability", "how"),
+    [
+        ("sm_86", (8, 9), "native"), ("sm_90", (8, 9), ""), ("sm_80", (9, 0), ""), ("sm_100", (10, 3), "native"), ("sm_103", (10, 0), ""),
+        ("sm_90a", (9, 0), "native"), ("sm_100a", (10, 3), ""), ("sm_100f", (10, 3), "native"), ("sm_120f", (10, 0), ""), ("sm_120", (12, 1), "native"),
+        ("compute_80", (10, 0), "jit"), ("compute_120", (10, 0), ""), ("compute_90a", (10, 0), ""), ("compute_120f", (12, 1), "jit"), ("sm_100", (12, 0), ""),
+    ],
+)  # fmt: skip
+def test_what_runs_where(target: str, capability: tuple[int, int], how: str) -> None:
+    assert fatbin.runs(target, capability) == how

@@ -67,7 +67,7 @@ def test_nothing_on_a_healthy_node_looks_wrong(name: str) -> None:
     facts = inventory(name)["facts"]
     assert inventory(name)["notes"] == []
     for fact in ("missing_libraries", "libraries_shadowed", "files_owned_twice", "files_changed", "extensions_for_other_torch",
-                 "xid", "sxid", "fabric_health", "efa_error_counters", "nccl_net_plugin_missing", "torch_pins_broken"):  # fmt: skip
+                 "xid", "sxid", "fabric_health", "efa_error_counters", "nccl_net_plugin_missing", "code_missing", "code_jit", "torch_pins_broken"):  # fmt: skip
         assert facts.get(fact, []) == [], fact
     for fact in ("remapped_rows_pending", "remapped_rows_failure", "ecc_uncorrected", "nvlink_inactive", "power_capped",
                  "gpus_failed", "gpus_without_driver", "efa_ports_down", "ib_ports_down", "local_nvme_idle"):  # fmt: skip
@@ -207,8 +207,8 @@ FAULTS: dict[str, dict[str, Any]] = {
     "p6e-gb200.36xlarge+imex-channel-missing": {"imex_channels": 0, "imex_domain_state": "DOWN"},
     "ib-h100+iommu-translating": {"iommu": "translating", "acs_enabled": True},
     "p5.48xlarge+extension-other-torch": {"extensions_for_other_torch": ["flash_attn"]},
-    "p6-b200.48xlarge+no-code-for-gpu": {},
-    "p6-b200.48xlarge+compiled-at-first-use": {},
+    "p6-b200.48xlarge+no-code-for-gpu": {"code_missing": ["my_kernels (sm_80, sm_90)"]},
+    "p6-b200.48xlarge+compiled-at-first-use": {"code_jit": ["my_kernels (sm_80, compute_80)"]},
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from stackcheck_probes import fatbin
 from stackcheck_probes.elf import ElfError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
+from stackcheck_probes.probes.gpus import capability
 from stackcheck_probes.probes.native import scanned
 
 MAX_FILES = 3000
@@ -38,6 +39,23 @@ def code(look: Look) -> None:
             attributes["glibc"] = ".".join(map(str, floors[place]))
         if attributes:
             look.seen.package(one.environment.prefix, place, {"attributes": attributes})
+    names = {distribution.path: distribution.name for distribution in one.distributions}
+    _coverage(look, {names[place]: package_targets(found) for place, found in scans.items()})
+
+
+def _coverage(look: Look, targets: dict[str, list[str]]) -> None:
+    """Packages that hold GPU code, but none for the GPUs of this node, or only such as is compiled at first use."""
+    own = capability(look) if targets else None
+    if own is None:
+        return
+    lists: dict[str, list[str]] = {"code_missing": [], "code_jit": []}
+    for name, held in sorted(targets.items()):
+        ways = {fatbin.runs(target, own) for target in held}
+        fact = "" if "native" in ways else "code_jit" if "jit" in ways else "code_missing"
+        if fact:
+            lists[fact].append(f"{name} ({', '.join(held)})")
+    for fact, told in lists.items():
+        look.fact(fact, told, "fat binaries", "fatbin", f"compute capability {own[0]}.{own[1]}")
 
 
 def package_targets(scans: list[fatbin.Code]) -> list[str]:

@@ -19,7 +19,7 @@ def gpus(look: Look) -> None:
     """Count and name the GPUs by PCI and procfs, then ask NVML for their state."""
     on_pci = _by_pci(look)
     informed = _by_procfs(look)
-    answer, method = _ask(look)
+    answer, method = answered(look)
     if answer and answer.get("gpus"):
         _report(look, answer, method)
     elif informed or on_pci:
@@ -61,6 +61,23 @@ def _by_procfs(look: Look) -> list[str | None]:
     if firmware:
         look.fact("gsp_firmware", ", ".join(sorted(firmware)), f"{PROC}/*/information", "procfs")
     return models
+
+
+def answered(look: Look) -> tuple[dict[str, Any] | None, str]:
+    """Return the answer of NVML (or nvidia-smi in its form) and which of them gave it; asked once for all probes."""
+    return look.shared.once("nvml", lambda: _ask(look))
+
+
+def capability(look: Look) -> tuple[int, int] | None:
+    """Return the compute capability of the GPUs, if NVML tells it and all are alike."""
+    answer, _method = answered(look)
+    told = {
+        tuple(gpu["capability"])
+        for gpu in (answer or {}).get("gpus", ())
+        if isinstance(gpu, dict) and gpu.get("capability")
+    }
+    found = told.pop() if len(told) == 1 else ()
+    return (int(found[0]), int(found[1])) if len(found) == 2 else None
 
 
 def _ask(look: Look) -> tuple[dict[str, Any] | None, str]:
