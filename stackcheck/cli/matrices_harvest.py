@@ -130,12 +130,13 @@ def _door(options: argparse.Namespace, pythons: Iterable[str]) -> Any:
 
     @contextmanager
     def opened() -> Any:
+        cache = Cache(Path(options.cache) if options.cache else default_directory(os.environ))
         if options.through == "pip":
             newest_first = sorted(pythons, key=lambda p: [int(n) for n in p.split(".")], reverse=True)
-            yield PipDoor(os.environ, index=options.index_url, pythons=_likeliest(newest_first))
+            pythons_to_try = _likeliest(newest_first)
+            yield PipDoor(os.environ, index=options.index_url, pythons=pythons_to_try, cache=cache)
             return
         settings = read(os.environ, index=options.index_url)
-        cache = Cache(Path(options.cache) if options.cache else default_directory(os.environ))
         with Client(
             limits=Limits(requests=options.requests),
             cache=cache,

@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from stackcheck.harvest import core_metadata, pip_report, simple_index, wheel_tail
+from stackcheck.harvest.cache import Cache, Kept
 from stackcheck.harvest.client import Client
 from stackcheck.harvest.core_metadata import Metadata
 from stackcheck.harvest.interface import BudgetError, HarvestError
@@ -145,7 +146,14 @@ def best_wheel(files: Iterable[simple_index.File]) -> simple_index.File:
 class PipDoor:
     """Asks the index through `python -m pip`, whose configuration is taken as it is, except for constraints."""
 
-    def __init__(self, environ: Mapping[str, str], *, index: str = "", pythons: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        index: str = "",
+        pythons: Sequence[str] = (),
+        cache: Cache | None = None,
+    ) -> None:
         """Use the pip of this interpreter; `pythons` are the minors to try, the likeliest first.
 
         Constraints and folders of wheels are for installing and would hide releases: they are replaced by nothing. A given `index`
@@ -156,6 +164,7 @@ class PipDoor:
         if index:
             self._environ |= {"PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull}
         self._pythons = tuple(pythons)
+        self._cache = cache
 
     def listing(self, package: str) -> None:
         """Say that pip does not show files."""
@@ -175,27 +184,42 @@ class PipDoor:
         return tuple(found)
 
     def read(self, wanted: Sequence[tuple[str, str]]) -> Iterator[Read]:
-        """Yield the metadata of each release; several are asked for at once, one by one where that fails."""
-        for batch in _batches(wanted):
-            found = self._report(batch, self._pythons[0])
-            if found is None and len(batch) > 1:
-                for pair in batch:
-                    yield self._alone(pair)
-            elif found is None:
-                yield self._alone(batch[0], skip=1)
+        """Yield the metadata of each release; what was read before comes from the cache, several others are asked for at once."""
+        left = []
+        for pair in dict.fromkeys(wanted):
+            kept = self._cache.get(_key(pair)) if self._cache else None
+            if kept is not None:
+                yield _read(pip_report.parse(kept.body)[0], pair)
             else:
-                yield from found
+                left.append(pair)
+        for batch in _batches(left):
+            yield from self._batch(batch)
 
-    def _alone(self, pair: tuple[str, str], skip: int = 0) -> Read:
-        for python in self._pythons[skip:]:
-            found = self._report([pair], python)
+    def _batch(self, batch: list[tuple[str, str]]) -> Iterator[Read]:
+        alone = []
+        while batch:
+            found, complaint = self._report(batch, self._pythons[0])
+            if found is not None:
+                yield from found
+                break
+            refused = [p for p in batch if f"{p[0]}=={p[1]}" in complaint] or batch
+            alone += refused
+            batch = [p for p in batch if p not in refused]
+        for pair in alone:
+            yield self._alone(pair)
+
+    def _alone(self, pair: tuple[str, str]) -> Read:
+        for python in self._pythons:
+            found, complaint = self._report([pair], python)
             if found:
                 return found[0]
+            if "(from versions: none)" in complaint and "different python version" not in complaint:
+                break
         return Read(
             package=pair[0], version=pair[1], metadata=None, fault="pip finds no wheel of it for Linux x86_64"
         )
 
-    def _report(self, batch: Sequence[tuple[str, str]], python: str) -> list[Read] | None:
+    def _report(self, batch: Sequence[tuple[str, str]], python: str) -> tuple[list[Read] | None, str]:
         with tempfile.TemporaryDirectory(prefix="stackcheck-") as folder:
             path = Path(folder) / "report.json"
             flags = ["--dry-run", "--no-deps", "--ignore-installed", "--quiet", "--only-binary", ":all:"]
@@ -206,24 +230,18 @@ class PipDoor:
             flags += ["--platform", "manylinux2014_x86_64", "--platform", "linux_x86_64"]
             done = self._pip("install", *flags, *(f"{p}=={v}" for p, v in batch))
             if done.returncode != 0 or not path.is_file():
-                return None
-            rows = pip_report.parse(path.read_bytes())
+                return None, done.stderr[-20_000:]
+            data = path.read_bytes()
+        rows = pip_report.parse(data)
         found = []
-        for package, version in batch:
-            row = next((r for r in rows if core_metadata.same_release(r[0], package, version)), None)
-            if row is None:
-                return None
-            found.append(
-                Read(
-                    package=package,
-                    version=version,
-                    metadata=row[0],
-                    file=row[1],
-                    yanked=row[2],
-                    extractor=pip_report.EXTRACTOR,
-                )
-            )
-        return found
+        for pair in batch:
+            at = next((i for i, r in enumerate(rows) if core_metadata.same_release(r[0], *pair)), None)
+            if at is None:
+                return None, f"{pair[0]}=={pair[1]}"
+            if self._cache:
+                self._cache.put(_key(pair), Kept(body=pip_report.only(data, at)))
+            found.append(_read(rows[at], pair))
+        return found, ""
 
     def _pip(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
@@ -239,6 +257,21 @@ class PipDoor:
             )
         except (OSError, subprocess.TimeoutExpired) as fault:
             raise HarvestError(f"cannot be run: {type(fault).__name__}", where="pip") from fault
+
+
+def _key(pair: tuple[str, str]) -> str:
+    return f"pip {pair[0]}=={pair[1]}"
+
+
+def _read(row: tuple[Metadata, str, bool], pair: tuple[str, str]) -> Read:
+    return Read(
+        package=pair[0],
+        version=pair[1],
+        metadata=row[0],
+        file=row[1],
+        yanked=row[2],
+        extractor=pip_report.EXTRACTOR,
+    )
 
 
 def _batches(wanted: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:

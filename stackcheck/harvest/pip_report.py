@@ -35,6 +35,14 @@ def parse(data: bytes) -> tuple[tuple[Metadata, str, bool], ...]:
     return tuple(_row(row) for row in rows)
 
 
+def only(data: bytes, index: int) -> bytes:
+    """Return a report with one of its releases and without the long descriptions, to be kept."""
+    body = json.loads(data)
+    row = body["install"][index]
+    row["metadata"].pop("description", None)
+    return json.dumps({"version": "1", "install": [row]}).encode()
+
+
 def _row(row: Any) -> tuple[Metadata, str, bool]:
     if not isinstance(row, Mapping) or not isinstance(row.get("metadata"), Mapping):
         raise HarvestError("its report has a row without metadata", where="pip")

@@ -228,12 +228,34 @@ def _add(
             return  # the package itself, asked for with further extras
         component, numbers = names.component_of[package], names.upstreams.truncate.get(package)
         draft.add(component, _truncated(text, numbers) if numbers else text, extra, python, arch)
+        if package in names.upstreams.bounds and not text.startswith("=="):
+            draft.add(component, names.upstreams.bounds[package], extra, python, arch)
+        for part in _locked_parts(component, requirement.extras, names):
+            draft.add(part, text, extra, python, arch)
         return
     for asked in sorted(requirement.extras):
         target = meta.get(asked)
         if target is not None:
             told = _told_by(package, text, target, names)
             draft.add(target["component"], told, extra, python, arch)
+
+
+def _locked_parts(component: str, extras: Iterable[str], names: Names) -> tuple[str, ...]:
+    """Return the components that extras of a component bring in its very own version: they take its range.
+
+    `transformer-engine[pytorch]>=2.9,<2.12` is also a requirement of the PyTorch part, which each release pins to itself.
+    """
+    asked = {str(canonicalize_name(e)) for e in extras}
+    known = names.catalog.component(component)
+    for release in reversed(known.releases if asked and known else ()):
+        locked = [
+            row.component
+            for row in release.requires or ()
+            if row.extra in asked and row.range == f"=={release.version.text}"
+        ]
+        if locked:
+            return tuple(dict.fromkeys(locked))
+    return ()
 
 
 def _told_by(package: str, text: str, target: Mapping[str, str], names: Names) -> str:
@@ -264,6 +286,8 @@ def _truncated(text: str, numbers: int) -> str:
 def range_text(text: str) -> str:
     """Return a specifier set in the order in which the matrices write ranges; an empty one as `>=0`."""
     clauses = [c.strip().replace(" ", "") for c in text.split(",") if c.strip()]
+    for low in [c for c in clauses if c.startswith(">=") and f"<={c[2:]}" in clauses]:
+        clauses = [c for c in clauses if c not in (low, f"<={low[2:]}")] + [f"=={low[2:]}"]
     clauses.sort(key=lambda c: (next(i for i, o in enumerate(_OPERATORS) if c.startswith(o)), c))
     return ",".join(dict.fromkeys(clauses)) or ANY
 

@@ -44,6 +44,8 @@ class Upstreams:
     """Package -> extra -> {"component", "attribute"}: what an extra of a package without content stands for."""
     truncate: Mapping[str, int] = field(default_factory=dict)
     """Package -> how many numbers of its versions are the component's."""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+    """Package -> a range that its name implies: the CUDA 12 runtime is below 13, whatever else is asked."""
     repositories: tuple[str, ...] = ()
     releases: tuple[ReleasePage, ...] = ()
     tables: tuple[VendorTable, ...] = ()
@@ -70,6 +72,7 @@ def parse(body: Any, *, where: str) -> Upstreams:
         return Upstreams(
             metapackages=packages.get("metapackages", {}),
             truncate={str(k): int(v) for k, v in packages.get("truncate", {}).items()},
+            bounds={str(k): str(v) for k, v in packages.get("bounds", {}).items()},
             repositories=tuple(map(str, body.get("repositories", ()))),
             releases=tuple(ReleasePage(**row) for row in body.get("releases", ())),
             tables=tuple(VendorTable(**row) for row in body.get("tables", ())),
