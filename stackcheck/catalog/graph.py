@@ -10,7 +10,7 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
 from stackcheck.model.graph import EdgeKind, Graph, GraphEdge, GraphNode
 from stackcheck.model.kinds import Grade
-from stackcheck.model.release import Build, Component, Release, Requirement
+from stackcheck.model.release import Build, Component, Release
 from stackcheck.model.rule import Relation, Rule, head_of, subjects_of
 from stackcheck.model.stack import Pin, Stack
 
@@ -100,12 +100,15 @@ def _is_replaced(edge: GraphEdge, pin: Pin | None) -> bool:
 
 def _edges(source: str, release: Release, build: Build | None, arch: str) -> Iterator[GraphEdge]:
     """Yield what a release and its build require (the build's word on a component replaces the release's) and bring."""
-    asked: dict[str, Requirement] = {r.component: r for r in release.requires or () if not r.extra}
-    asked.update({r.component: r for r in (build.requires if build else ()) if not r.extra})
-    for target, requirement in sorted(asked.items()):
-        if target != source and (not requirement.arch or not arch or arch in requirement.arch):
-            label = f"{requirement.range}{' if there' if requirement.optional else ''}"
-            yield GraphEdge(source, target, EdgeKind.REQUIRES, label)
+    overridden = {r.component for r in (build.requires if build else ())}
+    asked = [r for r in release.requires or () if r.component not in overridden]
+    ranges: dict[str, dict[str, None]] = {}
+    for row in (*asked, *(build.requires if build else ())):
+        if not row.extra and row.component != source and (not row.arch or not arch or arch in row.arch):
+            told = f"{row.range}{' if there' if row.optional else ''}"
+            ranges.setdefault(row.component, {})[told] = None
+    for target, told_ranges in sorted(ranges.items()):
+        yield GraphEdge(source, target, EdgeKind.REQUIRES, ", ".join(r for r in told_ranges if r))
     for target, version in sorted((release.bundles or {}).items()):
         yield GraphEdge(source, target, EdgeKind.BRINGS, version)
 

@@ -37,6 +37,7 @@ def render_dot(graph: Graph) -> str:
     lines = [
         "digraph stackcheck {",
         "  rankdir=LR;",
+        "  newrank=true;",  # without it Graphviz gives up on ranks that are tied across many clusters
         f"  label={_dot(graph.title)};",
         '  node [shape=box, style=rounded, fontname="sans-serif"];',
         '  edge [fontname="sans-serif", fontsize=9];',
@@ -87,8 +88,8 @@ def _mermaid(text: str) -> str:
 
 
 def _mermaid_title(text: str) -> str:
-    """Return the title as a quoted YAML scalar."""
-    shown = visible(text, _LONGEST).replace("\\", "\\\\").replace('"', '\\"')
+    """Return the title as a quoted YAML scalar, which knows no entities: what could be markup is left out."""
+    shown = "".join(c if c.isalnum() or c in " .,:;=+-_/()*@" else " " for c in visible(text, _LONGEST))
     return f'"{shown}"'
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stackcheck.report.style import Style, visible, wrapped
 
 _GAP = "  "
-_LONGEST_CELL = 120
+_LONGEST_CELL = 300
 
 
 def table(

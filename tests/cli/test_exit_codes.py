@@ -176,7 +176,7 @@ def test_a_reader_that_never_came_is_no_fault(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("command", ["show image", "show gpu", "--help", "resolve --help"])
 def test_a_full_disk_is_told(command: str, tmp_path: Path) -> None:
     done = shell(f"$STACKCHECK {command} > /dev/full", tmp_path)

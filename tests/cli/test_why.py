@@ -83,7 +83,7 @@ def test_a_verdict_on_a_newer_release_is_proved_by_asking_for_it(
 
 @each_question
 def test_what_a_newer_release_costs_is_what_its_stack_holds(question: tuple[str, ...], call: Call) -> None:
-    name, *flags = question
+    flags = question[1:]
     for group in why(call, *question)["newer"]:
         if group["verdict"] != "given":
             continue
