@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 
@@ -38,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--port and --host belong to --web", fix="add --web")
     if options.port is not None and not 0 < options.port < 65536:
         raise UsageError(f"no port {options.port}", fix="take one from 1024 to 65535")
-    if not options.web and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    served = "TEXTUAL_DRIVER" in os.environ  # textual-serve runs us without a terminal and says so here
+    if not (options.web or served or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError(
             "no terminal to draw on", fix="run it in a terminal, or use --web, `show` or `resolve`"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,8 @@ class Recorder:
 
     made: tuple[str, str, int] = ("", "", 0)
 
-    def __init__(self, command: str, *, host: str, port: int, title: str) -> None:
+    def __init__(self, command: str, *, host: str, port: int, title: str, templates_path: Path) -> None:
+        assert (templates_path / "app_index.html").is_file()
         del title
         type(self).made = (command, host, port)
 
@@ -79,3 +81,8 @@ def test_it_binds_to_loopback_and_warns_of_anything_else(
     assert port == web.PORT
     assert command.endswith("-m stackcheck tui")
     assert ("warning" in capsys.readouterr().err) is warned
+
+
+def test_the_page_loads_nothing_from_elsewhere() -> None:
+    page = (Path(web.__file__).parent / "templates" / "app_index.html").read_text()
+    assert "//" not in page

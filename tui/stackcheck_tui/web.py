@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import sys
+from pathlib import Path
 
 from stackcheck.model.errors import UsageError
 
@@ -30,7 +31,9 @@ def serve(command: str, *, host: str | None = None, port: int | None = None) -> 
             "files as you through this app; there is no password\n"
         )
     sys.stderr.write(f"stackcheck: serving on http://{address}:{number} - stop with ctrl+c\n")
-    Server(command, host=address, port=number, title="stackcheck").serve()
+    # Our own page, since the one that comes with textual-serve loads a font from another host.
+    templates = Path(__file__).parent / "templates"
+    Server(command, host=address, port=number, title="stackcheck", templates_path=templates).serve()
     return 0
 
 
