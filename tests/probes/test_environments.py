@@ -41,12 +41,12 @@ def active(root: Path, **environ: str) -> tuple[dict[str, Any], dict[str, str]]:
 def test_virtual_environment_of_uv_first(tmp_path: Path) -> None:
     write(
         tmp_path,
-        "/work/.venv/pyvenv.cfg",
+        "/srv/job/.venv/pyvenv.cfg",
         "home = /usr/bin\nuv = 0.5.1\nversion_info = 3.12.4\ninclude-system-site-packages = false\n",
     )
-    dist(tmp_path, "/work/.venv/lib/python3.12/site-packages", "vllm", "0.11.0")
+    dist(tmp_path, "/srv/job/.venv/lib/python3.12/site-packages", "vllm", "0.11.0")
     dist(tmp_path, "/usr/lib/python3/dist-packages", "PyYAML", "6.0")
-    environment, packages = active(tmp_path, VIRTUAL_ENV="/work/.venv")
+    environment, packages = active(tmp_path, VIRTUAL_ENV="/srv/job/.venv")
     assert (environment["kind"], environment["python"], packages) == ("uv", "3.12.4", {"vllm": "0.11.0"})
     assert len(collect(root=str(tmp_path), only=ONLY, environ={})["environments"]) == 1, (
         "only what can be found without a hint"
