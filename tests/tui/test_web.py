@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,41 +57,49 @@ def running(command: list[str], port: int, path: str) -> Iterator[None]:
             process.wait(15)
 
 
+LISTENER = """
+window.seen = "";
+const Plain = window.WebSocket;
+window.WebSocket = class extends Plain {
+  constructor(...words) {
+    super(...words);
+    this.addEventListener("message", async (event) => {
+      const data = event.data;
+      window.seen += typeof data === "string" ? data : new TextDecoder().decode(
+        data instanceof Blob ? await data.arrayBuffer() : data);
+    });
+  }
+};
+"""
+"""Keeps everything that the page's web socket receives, as text."""
+
+
 class Browser:
-    """One page of a browser, by the DevTools protocol; what the page's web socket receives is kept as text."""
+    """One page of a browser, by the DevTools protocol."""
 
     def __init__(self, wire: Any) -> None:
         self.wire = wire
         self.number = 0
-        self.received = ""
 
     async def call(self, method: str, **params: Any) -> Any:
         self.number += 1
         await self.wire.send_json({"id": self.number, "method": method, "params": params})
         while True:
-            message = await self._next()
+            message = json.loads((await asyncio.wait_for(self.wire.receive(), 30)).data)
             if message.get("id") == self.number:
                 assert "error" not in message, message
                 return message["result"]
 
-    async def _next(self) -> Any:
-        message = json.loads((await asyncio.wait_for(self.wire.receive(), 30)).data)
-        if message.get("method") == "Network.webSocketFrameReceived":
-            frame = message["params"]["response"]
-            data = frame["payloadData"]
-            self.received += base64.b64decode(data).decode(errors="replace") if frame["opcode"] == 2 else data
-        return message
+    async def evaluate(self, expression: str) -> Any:
+        return (await self.call("Runtime.evaluate", expression=expression))["result"].get("value")
 
-    async def wait(self, done: Callable[[str], bool], seconds: float = 40) -> None:
+    async def wait_for(self, text: str, seconds: float = 40) -> None:
         async with asyncio.timeout(seconds):
-            while not done(self.received):
-                await self.call(
-                    "Runtime.evaluate", expression="document.body.className"
-                )  # brings waiting events along
+            while not await self.evaluate(f"window.seen.includes({json.dumps(text)})"):
                 await asyncio.sleep(0.2)
 
     async def key(self, key: str) -> None:
-        self.received = ""
+        await self.evaluate("window.seen = ''; document.querySelector('.xterm-helper-textarea').focus()")
         await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
         await self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
@@ -123,15 +131,13 @@ async def test_the_page_loads_and_a_key_changes_the_view(tmp_path: Path) -> None
             async with session.ws_connect(address, max_msg_size=0) as wire:
                 page = Browser(wire)
                 await page.call("Page.enable")
-                await page.call(
-                    "Network.enable", maxTotalBufferSize=100_000_000, maxResourceBufferSize=50_000_000
-                )
+                await page.call("Page.addScriptToEvaluateOnNewDocument", source=LISTENER)
                 await page.call("Page.navigate", url=f"http://127.0.0.1:{web}/")
-                await page.wait(lambda text: "supported" in text)
+                await page.wait_for("supported")
                 await asyncio.sleep(1)  # the browser paints what came
                 before = await page.picture()
                 await page.key("2")
-                await page.wait(lambda text: "NVIDIA B200" in text)
+                await page.wait_for("NVIDIA B200")
                 await asyncio.sleep(1)
                 after = await page.picture()
     (tmp_path / "web.png").write_bytes(after)
