@@ -33,18 +33,16 @@ def serving() -> Iterator[Upstream]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            upstream.asked.append(
-                (self.command, self.path, {k.lower(): v for k, v in self.headers.items()})
-            )
+            upstream.asked.append((self.command, self.path, {k.lower(): v for k, v in self.headers.items()}))
             handler = upstream.routes.get(self.path.partition("?")[0])
             try:
                 (handler or status(404))(self)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
-        do_HEAD = do_GET
+        do_HEAD = do_GET  # noqa: N815
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
@@ -120,7 +118,9 @@ def wheel(name: str, version: str, metadata: str, **more: bytes) -> bytes:
     return held.getvalue()
 
 
-def core(name: str, version: str, *requires: str, python: str = ">=3.10", extras: tuple[str, ...] = ()) -> str:
+def core(
+    name: str, version: str, *requires: str, python: str = ">=3.10", extras: tuple[str, ...] = ()
+) -> str:
     """Return the text of a METADATA file."""
     lines = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", f"Requires-Python: {python}"]
     lines += [f"Provides-Extra: {e}" for e in extras]
