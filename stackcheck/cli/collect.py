@@ -10,6 +10,8 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InputError, UsageError
 from stackcheck.model.inventory import Inventory
 
+_INVENTORY = "inventory-json"  # as ingest calls our own format
+_DOCUMENTS = {_INVENTORY, "lock"}
 _MOSTLY = 0.1  # part of characters that no text has: above this it is a binary file
 
 
@@ -27,7 +29,30 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
     if names.count("-") > 1:
         raise UsageError("standard input can be read once", fix="give - once")
     texts = [("stdin" if name == "-" else file_name(name), read_file(name)) for name in names]
-    return ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
+    read = ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
+    for text in read.texts:
+        if _INVENTORY in text.format.split() and '"packages"' in text.content:
+            read = with_packages(read, _packages_of(text.content), catalog)
+    return _without_documents(read)
+
+
+def _without_documents(inventory: Inventory) -> Inventory:
+    """Return an inventory without the texts of our own documents: their lines are values and no log that a signature may match."""
+    from dataclasses import replace
+
+    logs = tuple(t for t in inventory.texts if not t.format or not set(t.format.split()) <= _DOCUMENTS)
+    return inventory if logs == inventory.texts else replace(inventory, texts=logs)
+
+
+def _packages_of(document: str) -> Any:
+    """Return the Python packages that a probe listed in its inventory: it has no aliases and cannot tell components from others."""
+    import json
+
+    try:
+        body = json.loads(document)
+    except (ValueError, RecursionError):
+        return None
+    return body.get("packages") if isinstance(body, dict) else None
 
 
 def require_understood(inventory: Inventory, where: str, *, any_text: bool = False) -> None:
@@ -119,7 +144,7 @@ def with_packages(inventory: Inventory, packages: Any, catalog: Catalog) -> Inve
         if not isinstance(package, Mapping):
             continue
         name, version = str(package.get("name", "")), str(package.get("version", ""))
-        component = catalog.aliases.get(normalised(name))
+        component, attributes = catalog.aliases.get(normalised(name)), package.get("attributes")
         if component is None or not version:
             continue
         seen = Observation(
@@ -127,7 +152,7 @@ def with_packages(inventory: Inventory, packages: Any, catalog: Catalog) -> Inve
             scope="container",
             path=str(package.get("path", "")),
             evidence=Evidence("dist-info", str(package.get("path", "")), f"{name}=={version}"),
-            attributes=dict(package.get("attributes") or {}),
+            attributes=dict(attributes) if isinstance(attributes, Mapping) else {},
         )
         components[component] = (*components.get(component, ()), seen)
     return replace(inventory, components=components)

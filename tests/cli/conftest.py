@@ -42,6 +42,8 @@ class Outcome:
 
 
 Call = Callable[..., Outcome]
+Schema = Callable[[str], dict[str, Any]]
+"""From the name of a schema to its JSON."""
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="session")
-def schema() -> Callable[[str], dict[str, Any]]:
+def schema() -> Schema:
     """Return the JSON Schema of that name."""
 
     def read(name: str) -> dict[str, Any]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
 from tests.cli.cases import FOLDER, failures, load
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, Schema
 
 CASES = sorted(FOLDER.glob("*.json"))
 SCHEMAS = {"resolve": "stack", "check": "report"}
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
-def test_case(path: Path, call: Call, schema: Any) -> None:
+def test_case(path: Path, call: Call, schema: Schema) -> None:
     case = load(path)
     outcome = call(*case["argv"], "--format", "json")
     assert outcome.code == case["exit"], outcome.err or outcome.out[:2000]

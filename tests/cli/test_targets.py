@@ -15,7 +15,7 @@ from stackcheck.model.stack_json import stack_to_json
 from stackcheck.model.version import Version
 from stackcheck.solver.request import Request
 from stackcheck.solver.resolve import resolve
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, Schema
 
 Images = Literal["dlc", "ngc", "none"]
 _IDS = open_catalog(environ={})
@@ -92,7 +92,9 @@ def the_image_is_of_the_family_and_architecture(stack: Stack, images: Images, ca
 
 
 @pytest.mark.parametrize("images", get_args(Images))
-def test_the_command_says_the_same_as_the_library(images: str, call: Call, catalog: Catalog, schema) -> None:  # type: ignore[no-untyped-def]
+def test_the_command_says_the_same_as_the_library(
+    images: str, call: Call, catalog: Catalog, schema: Schema
+) -> None:
     for gpu in catalog.gpu_ids[::5]:
         outcome = call("resolve", "--gpu", gpu, "--images", images, "--format", "json")
         assert outcome.code == 0
