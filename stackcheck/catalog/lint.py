@@ -17,7 +17,7 @@ from stackcheck.catalog.identify import parsed_version
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.ranges import Range
 from stackcheck.model.release import Component, Release, Requirement
-from stackcheck.model.rule import PREFIXES, AllOf, AnyOf, Condition, InRange, Matches, Not, Term, head_of
+from stackcheck.model.rule import PREFIXES, AllOf, AnyOf, Condition, InRange, Matches, Not, NotTest, Term, head_of
 from stackcheck.model.version import Version
 
 _FIXED_HEADS = ("gpu", "instance", "arch", "image", "gpu_count")
@@ -229,8 +229,9 @@ def rule_ranges(catalog: Catalog) -> Iterator[Fault]:
                 plain = component is not None and "." not in term.subject
                 if plain and component is not None and isinstance(term.test, InRange):
                     yield from _range_faults(term.test.text, component, rule.origin)
-                if isinstance(term.test, Matches):
-                    yield from _pattern_fault(term.test.pattern, rule.origin)
+                test = term.test.test if isinstance(term.test, NotTest) else term.test
+                if isinstance(test, Matches):
+                    yield from _pattern_fault(test.pattern, rule.origin)
 
 
 def _pattern_fault(pattern: str, where: str) -> Iterator[Fault]:

@@ -7,16 +7,14 @@ the two cannot be compared. The two steps are apart because the solver compares 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.model.gpucode import Capability, covers, covers_natively
 from stackcheck.model.version import Version
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One relation: how to prepare a value, and how to compare two prepared ones."""
 
     prepare: Callable[[Any], Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
@@ -36,7 +35,7 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         raise UsageError("--image and --images none exclude each other", fix="leave one out")
     lock = read_lock(options.lock) if options.lock else None
     wishes = [parse_wish(text, flag="--with") for text in options.wishes]
-    wishes += [replace(parse_wish(text, flag="--without"), absent=True) for text in options.without]
+    wishes += [parse_wish(text, flag="--without")._replace(absent=True) for text in options.without]
     return Request(
         gpu=gpu,
         instance=instance,

@@ -69,8 +69,6 @@ def _explained(
 
 def _of_lock(catalog: Catalog, request: Request, lock: Stack, component: str) -> Explanation | None:
     """Return the explanation of a lock's pin; where today's data would choose another version, of the lock's own if it still fits."""
-    from dataclasses import replace
-
     told = _explained(catalog, request, component)
     pinned = lock.pin(component)
     if told is None or pinned is None or (told.pin is not None and told.pin.version == pinned.version):
@@ -78,4 +76,4 @@ def _of_lock(catalog: Catalog, request: Request, lock: Stack, component: str) ->
     today = told.pin.version if told.pin else "none"
     keep = {p.component: p.version for p in lock.pins}
     note = f"the lock has {component} {pinned.version}; asked again, the matrices give {today}"
-    return _explained(catalog, replace(request, keep=keep), component, (note,))
+    return _explained(catalog, request._replace(keep=keep), component, (note,))

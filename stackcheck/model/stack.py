@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from stackcheck.model.kinds import Grade
+
+_NOTHING: Mapping[str, Any] = {}
 
 SCHEMA = "stackcheck.stack/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """What the stack is for."""
 
     gpu: str
@@ -22,16 +23,14 @@ class Target:
     efa_interfaces: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldBack(NamedTuple):
     """A newer release that was not taken, and the facts that exclude it."""
 
     version: str
     because: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(NamedTuple):
     """One component of a stack: its version, why this one, and why no newer one."""
 
     component: str
@@ -54,8 +53,7 @@ class Pin:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackImage:
+class StackImage(NamedTuple):
     """The container image chosen; `reference` is empty if no source says that the tag exists."""
 
     reference: str
@@ -67,14 +65,13 @@ class StackImage:
     verified: bool = False
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = _NOTHING
     os: str = ""
     date: str = ""
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackConflict:
+class StackConflict(NamedTuple):
     """Why there is no stack: a minimal set of requirements and facts, told as a chain."""
 
     requirements: tuple[str, ...]
@@ -83,16 +80,14 @@ class StackConflict:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One requirement to relax, and to what."""
 
     requirement: str
     to: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
+class Alternative(NamedTuple):
     """A proved way out of a conflict: change these, and this is the result."""
 
     change: tuple[Change, ...]
@@ -100,8 +95,7 @@ class Alternative:
     image: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class Stack(NamedTuple):
     """A solved stack or a conflict; never both."""
 
     target: Target
@@ -109,7 +103,7 @@ class Stack:
     pins: tuple[Pin, ...] = ()
     conflict: StackConflict | None = None
     alternatives: tuple[Alternative, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = _NOTHING
     """Environment variables the target needs set."""
     notes: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()

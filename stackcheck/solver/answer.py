@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import Missing, fires, truth
 from stackcheck.model.kinds import Grade
@@ -34,8 +33,7 @@ def build_stack(encoding: Encoding, solution: Solution, *, brief: bool = False) 
     return _Answer(encoding, solution).stack(brief=brief)
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(NamedTuple):
     """Candidates of one variable that a fact excludes, given all other choices."""
 
     mask: int
@@ -180,7 +178,7 @@ class _Answer:
         if fact.kind is OriginKind.WISH:
             return f"you ask for {fact.text}" if "host has" not in fact.text else fact.text
         if fact.kind is OriginKind.RULE and fact.detail:
-            return self._fact_text(replace(fact, text=_first_sentence(fact.detail)), name)
+            return self._fact_text(fact._replace(text=_first_sentence(fact.detail)), name)
         return self._fact_text(fact, name)
 
     def _preference(self, name: str, candidate: Candidate) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
@@ -33,8 +32,7 @@ class Origin(enum.StrEnum):
     """A version that the catalog does not know; takes part by range."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class Candidate(NamedTuple):
     """One possible value of one component."""
 
     component: str
@@ -42,7 +40,7 @@ class Candidate:
     version: Version | None = None
     release: Release | None = None
     build: Build | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = NOTHING
     requires: tuple[Requirement, ...] | None = None
     """None if unknown."""
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import Missing, Truth, passes
 from stackcheck.catalog.relations import RELATIONS, Kind
@@ -30,8 +29,7 @@ NOT_FALSE: Wanted = frozenset({True, None})
 _MOST_CASES = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """Masks by component, and relations (with the truths wanted of them), that together make the condition come out as wanted."""
 
     masks: Mapping[str, int]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import parsed_range
 from stackcheck.model.kinds import Grade
@@ -19,12 +18,13 @@ from stackcheck.solver.origins import FactOrigin, OriginKind
 from stackcheck.solver.problem import Problem, ProblemBuilder
 from stackcheck.solver.request import Wish
 
+_NOTHING: Mapping[str, Any] = {}
+
 _SOFT_ORDER = (Grade.DEGRADED, Grade.CAVEAT)
 _OK, _VIOLATED = 1, 2  # the two candidates of a soft rule's flag
 
 
-@dataclass(slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """A problem with the way back from its numbers to components, candidates and facts."""
 
     universe: Universe
@@ -33,7 +33,7 @@ class Encoding:
     """Variable number -> component id, `image`, or `soft:RULE-ID`."""
     origins: tuple[FactOrigin, ...]
     literals: Literals
-    number: Mapping[str, int] = field(default_factory=dict)
+    number: Mapping[str, int] = _NOTHING
 
     def candidate(self, values: Sequence[int], component: str) -> Candidate | None:
         """Return the chosen candidate of a component, or None if it is not in play."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 class OriginKind(enum.StrEnum):
@@ -23,8 +23,7 @@ class OriginKind(enum.StrEnum):
     PREFERENCE = "preference"
 
 
-@dataclass(frozen=True, slots=True)
-class FactOrigin:
+class FactOrigin(NamedTuple):
     """One fact or wish behind incompatibilities."""
 
     kind: OriginKind
@@ -36,5 +35,5 @@ class FactOrigin:
     detail: str = ""
     """Why the fact holds, worded so that it is true of what passes it too."""
     soft: bool = False
-    wish: int = field(default=-1)
+    wish: int = -1
     """Position among the request's wishes, for kind WISH."""

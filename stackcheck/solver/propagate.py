@@ -39,6 +39,7 @@ class Propagator:
         "_head",
         "_hot",
         "_index",
+        "_late",
         "_left",
         "_owned",
         "_right",
@@ -68,6 +69,8 @@ class Propagator:
         self._rows = rows
         self._active = active
         self._head = 0
+        self._late: list[tuple[int, int, int, int, int]] = []
+        """Position, level, variable, mask and row of lessons on the trail that apply on a lower level already."""
         self._seen = index.full[:]
         """The domains as they were when their terms were last looked at."""
         self._buckets, self._hot = index.buckets[:], index.hot[:]
@@ -103,12 +106,35 @@ class Propagator:
         """Go back to the state this level had when it was last propagated."""
         start = self.starts[level]
         del self.starts[level:]
-        trail, domains, last, seen = self.trail, self.domains, self.last, self._seen
+        trail, domains, last, seen, late = self.trail, self.domains, self.last, self._seen, self._late
         self.propagations += len(trail) - start
         while len(trail) > start:
             variable, old, _, _, last[variable] = trail.pop()
             domains[variable] = seen[variable] = old
         self._head = start
+        again = []
+        while late and late[-1][0] >= start:
+            lesson = late.pop()
+            if lesson[1] <= level:
+                again.append(lesson)
+        for _, since, variable, mask, row in reversed(again):
+            self.exclude(variable, mask, row, since)
+
+    def exclude(self, variable: int, mask: int, row: int, since: int) -> int:
+        """Exclude candidates by a row that has excluded them since level ``since``; return `NONE`, or the row if it is violated.
+
+        This is chronological backtracking (Nadel and Ryvchin 2018): after a conflict the search need not go back to
+        the level where the lesson applies, if that is far; but it must not forget it when it goes back later.
+        """
+        before = self.domains[variable]
+        after = before & ~mask
+        if not after:
+            return row
+        if after != before:
+            if since < len(self.starts):
+                self._late.append((len(self.trail), since, variable, mask, row))
+            self.narrow(variable, after, row)
+        return NONE
 
     def propagate(self) -> int:
         """Draw all conclusions; return a row whose terms all hold, or `NONE`."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from stackcheck.model.errors import UsageError
+
+_NOTHING: Mapping[str, Any] = {}
 
 Policy = Literal["newest", "tested", "stable"]
 ImageChoice = Literal["dlc", "ngc", "upstream", "any", "none"]
@@ -17,8 +18,7 @@ _SPEC = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(NamedTuple):
     """One requirement of the user: a component in a range, and the flag it came from."""
 
     component: str
@@ -35,8 +35,7 @@ class Wish:
         return f"{self.component}{extras}{self.range}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """Everything that decides an answer; two equal requests over the same catalog have the same answer."""
 
     gpu: str
@@ -50,7 +49,7 @@ class Request:
     image: str | None = None
     python: str | None = None
     policy: Policy = "newest"
-    keep: Mapping[str, str] = field(default_factory=dict)
+    keep: Mapping[str, str] = _NOTHING
     """Versions of an earlier lock that are preferred where they still fit."""
 
     @property

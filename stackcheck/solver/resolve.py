@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InternalError, UsageError
@@ -107,8 +106,7 @@ def _checked(catalog: Catalog, request: Request) -> Request:
         )
     python = request.python and Wish(component="python", range=f"=={request.python}.*", flag="--python")
     extra = (python,) if python else ()
-    return replace(
-        request,
+    return request._replace(
         frameworks=tuple(_checked_wish(catalog, w) for w in request.frameworks),
         wishes=tuple(_checked_wish(catalog, w) for w in request.wishes + extra),
         host=tuple(_checked_wish(catalog, w) for w in request.host),
@@ -134,7 +132,7 @@ def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
         raise UsageError(
             f"{wish.flag} {wish.text!r}: {fault}", fix="write for example torch==2.11.0 or 'cuda>=13'"
         ) from fault
-    return replace(wish, component=component.id)
+    return wish._replace(component=component.id)
 
 
 def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
@@ -231,7 +229,7 @@ def _alternatives(encoding: Encoding, catalog: Catalog, request: Request) -> tup
 
 def _with_any_version(request: Request, positions: set[int]) -> Request:
     """Return the request with these wishes kept, in any version."""
-    return _mapped(request, lambda i, w: replace(w, range="", absent=False) if i in positions else w)
+    return _mapped(request, lambda i, w: w._replace(range="", absent=False) if i in positions else w)
 
 
 def _without(request: Request, positions: set[int]) -> Request:
@@ -242,8 +240,7 @@ def _without(request: Request, positions: set[int]) -> Request:
 def _mapped(request: Request, change: Callable[[int, Wish], Wish | None]) -> Request:
     changed = [change(i, w) for i, w in enumerate(request.all_wishes)]
     frameworks, pins = len(request.frameworks), len(request.frameworks) + len(request.wishes)
-    return replace(
-        request,
+    return request._replace(
         frameworks=tuple(w for w in changed[:frameworks] if w is not None),
         wishes=tuple(w for w in changed[frameworks:pins] if w is not None),
         host=tuple(w for w in changed[pins:] if w is not None),

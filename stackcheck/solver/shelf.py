@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing
@@ -14,8 +13,7 @@ from stackcheck.model.version import Version
 from stackcheck.solver.request import Request
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ImageCandidate:
+class ImageCandidate(NamedTuple):
     """One image, or no image at all."""
 
     image: Image | None

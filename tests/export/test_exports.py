@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pkgutil
 import re
 from collections.abc import Callable
@@ -74,7 +73,7 @@ def test_the_only_address_is_the_installer_s_or_a_source_s(target: Exporter) -> 
 def test_an_unverified_tag_is_never_something_to_pull(target: Exporter) -> None:
     stack = empty_stack()
     assert stack.image is not None
-    text = target.render(dataclasses.replace(stack))
+    text = target.render(stack)
     assert f"{stack.image.repository}:{stack.image.tag}" not in [
         word.strip("\"'")
         for line in text.split("\n")

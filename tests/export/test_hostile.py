@@ -41,6 +41,10 @@ pins = st.builds(
     purl=texts | texts.map(lambda t: f"pkg:pypi/torch@{t}"),
     why=st.lists(texts, max_size=1).map(tuple),
     caveats=st.lists(texts, max_size=1).map(tuple),
+    name=texts,
+    index_build=st.none() | st.booleans(),
+    held_back=st.just(()),
+    sources=st.lists(texts, max_size=1).map(tuple),
 )
 images = st.builds(
     StackImage,
@@ -54,6 +58,9 @@ images = st.builds(
     notes=st.lists(texts, max_size=1).map(tuple),
     environment=tables,
     os=texts,
+    verified=st.booleans(),
+    date=texts,
+    sources=st.lists(texts, max_size=1).map(tuple),
 )
 stacks = st.builds(
     Stack,
@@ -73,6 +80,8 @@ stacks = st.builds(
     requirements=st.lists(texts, max_size=1).map(tuple),
     policy=texts,
     data_version=texts,
+    conflict=st.none(),
+    alternatives=st.just(()),
 )
 quickly = settings(deadline=None, max_examples=150)
 

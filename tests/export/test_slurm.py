@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -69,9 +68,7 @@ def test_directives_stand_before_the_first_command() -> None:
 
 def test_a_hostile_gpu_name_is_no_directive() -> None:
     stack = hard_stack()
-    hostile = dataclasses.replace(
-        stack, target=dataclasses.replace(stack.target, gpu="x\n#SBATCH --wrap=evil")
-    )
+    hostile = stack._replace(target=stack.target._replace(gpu="x\n#SBATCH --wrap=evil"))
     assert not any("wrap=evil" in d for d in directives(render(hostile)))
 
 
