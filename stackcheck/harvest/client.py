@@ -6,6 +6,7 @@ whoever asked one host for facts did not ask another. Credentials go to the host
 
 from __future__ import annotations
 
+import hashlib
 import ssl
 import threading
 import time
@@ -124,11 +125,14 @@ class Client:
         most: int | None = None,
         lasting: bool = False,
         conditional: bool = True,
+        elsewhere: bool = False,
+        tolerate: frozenset[int] = frozenset(),
     ) -> Answer:
         """Return the body of an address.
 
         A `lasting` answer never changes (a file named by its digest): the cache alone is asked if it has it. Any other is asked for
-        with the validators of the cached answer. `most` bounds the bytes of this body.
+        with the validators of the cached answer. `most` bounds the bytes of this body. `elsewhere` follows redirects to other hosts over
+        https, without credentials: only for bodies whose digest is known. Statuses to `tolerate` are answers like any other.
 
         Raises:
             AbsentError: 404 or 410.
@@ -142,7 +146,9 @@ class Client:
         if kept is not None:
             asked |= {"If-None-Match": kept.etag} if kept.etag else {}
             asked |= {"If-Modified-Since": kept.modified} if kept.modified else {}
-        answer = self._persist(url, asked, most or self.limits.size)
+        answer = self._persist(url, asked, most or self.limits.size, elsewhere=elsewhere, tolerate=tolerate)
+        if answer.status in tolerate:
+            return answer
         if answer.status == 304 and kept is not None:
             return _from_cache(kept, url)
         if answer.status != 200:
@@ -187,11 +193,43 @@ class Client:
             raise HarvestError("does not say how long the file is", where=shown(url))
         return int(text)
 
-    def _persist(self, url: str, headers: Mapping[str, str], most: int, method: str = "GET") -> Answer:
+    def stream(
+        self, url: str, *, size: int, digest: str, headers: Mapping[str, str] | None = None
+    ) -> Iterator[bytes]:
+        """Yield the bytes of a large file whose size and sha256 digest are known; redirects may lead to other hosts.
+
+        Raises:
+            HarvestError: more or other bytes arrive. What was yielded before that must not be trusted.
+        """
+        asked = dict(headers or {}) | {"Accept-Encoding": "identity"}
+        for _ in range(_REDIRECTS + 1):
+            self._count()
+            with self._gate, self._http.stream("GET", _bare(url), headers=asked) as response:
+                if response.status_code in (301, 302, 303, 307, 308):
+                    target = urljoin(url, response.headers.get("location", ""))
+                    if _origin(target) != _origin(url):
+                        asked.pop("Authorization", None)
+                    url = target
+                    continue
+                _usable(Answer(body=b"", status=response.status_code, url=url), url)
+                yield from _exactly(response.iter_raw(), size, digest, url)
+                return
+        raise HarvestError("redirects in a circle", where=shown(url))
+
+    def _persist(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        most: int,
+        *,
+        method: str = "GET",
+        elsewhere: bool = False,
+        tolerate: frozenset[int] = frozenset(),
+    ) -> Answer:
         """Ask until it answers: again after a pause where that may help."""
         for tries in range(1, _TRIES + 1):
             try:
-                answer = self._follow(method, url, headers, most)
+                answer = self._follow(method, url, headers, most, elsewhere)
             except httpx.HTTPError as fault:
                 if tries == _TRIES:
                     reason = type(fault).__name__ + (f": {fault}" if str(fault) else "")
@@ -201,23 +239,27 @@ class Client:
             if answer.status in _RETRIED and tries < _TRIES:
                 self._sleep(_pause(tries, answer.headers.get("retry-after", "")))
                 continue
-            return _usable(answer, url)
+            return answer if answer.status in tolerate else _usable(answer, url)
         raise AssertionError  # the loop returns or raises
 
-    def _follow(self, method: str, url: str, headers: Mapping[str, str], most: int) -> Answer:
-        host = urlsplit(url).hostname
+    def _follow(
+        self, method: str, url: str, headers: Mapping[str, str], most: int, elsewhere: bool
+    ) -> Answer:
+        asked = dict(headers)
         for _ in range(_REDIRECTS + 1):
-            answer = self._once(method, url, headers, most)
+            answer = self._once(method, url, asked, most)
             if answer.status not in (301, 302, 303, 307, 308):
                 return answer
             target = urljoin(url, answer.headers.get("location", ""))
-            parts = urlsplit(target)
-            if parts.hostname != host or (parts.scheme != "https" and urlsplit(url).scheme == "https"):
-                raise HarvestError(
-                    f"redirects to {parts.scheme}://{(parts.hostname or '?')[:80]}",
-                    where=shown(url),
-                    fix="name that host yourself if you trust it",
-                )
+            if _origin(target) != _origin(url):
+                secure = urlsplit(target).scheme == "https" or urlsplit(url).scheme == "http"
+                if not (elsewhere and secure):
+                    raise HarvestError(
+                        f"redirects to {urlsplit(target).scheme}://{(urlsplit(target).hostname or '?')[:80]}",
+                        where=shown(url),
+                        fix="name that host yourself if you trust it",
+                    )
+                asked.pop("Authorization", None)
             url = target
         raise HarvestError("redirects in a circle", where=shown(url))
 
@@ -278,6 +320,21 @@ def _unpacked(unpacker: zlib._Decompress, chunk: bytes, most: int, url: str) -> 
         raise HarvestError(f"its packed answer cannot be unpacked: {fault}", where=shown(url)) from fault
 
 
+def _exactly(chunks: Iterator[bytes], size: int, digest: str, url: str) -> Iterator[bytes]:
+    held, summed = 0, hashlib.sha256()
+    try:
+        for chunk in chunks:
+            held += len(chunk)
+            summed.update(chunk)
+            if held > size:
+                raise HarvestError(f"sends more than the {size} bytes stated", where=shown(url))
+            yield chunk
+    except httpx.HTTPError as fault:
+        raise HarvestError(f"broke off ({type(fault).__name__})", where=shown(url)) from fault
+    if held != size or f"sha256:{summed.hexdigest()}" != digest:
+        raise HarvestError(f"gave other bytes than {digest[:19]}... stands for", where=shown(url))
+
+
 def _usable(answer: Answer, url: str) -> Answer:
     if answer.status in (404, 410):
         raise AbsentError(f"is not there ({answer.status})", where=shown(url))
@@ -304,6 +361,16 @@ def shown(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))[:200]
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port; going from http to https on the same host counts as staying."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    return "http" if parts.scheme in ("http", "https") else parts.scheme, parts.hostname or "", port
 
 
 def _bare(url: str) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion
+from packaging.version import Version as PackageVersion
 
 from stackcheck.harvest import simple_index
 from stackcheck.harvest.door import Door, Read
@@ -58,9 +60,17 @@ def wanted(component: Component, wish: Wish, *, offered: Iterable[str] = ()) -> 
             version = Version(text, component.scheme)
         except ValueError:
             continue
-        if version not in known and (floor is None or version > floor) and not version.is_prerelease:
+        if version not in known and (floor is None or version > floor) and not _preliminary(text):
             chosen.add(version)
     return tuple(v.text for v in sorted(chosen, reverse=True))
+
+
+def _preliminary(text: str) -> bool:
+    """Whether a version of the Python index is a candidate or a nightly, whatever scheme orders the component."""
+    try:
+        return PackageVersion(text).is_prerelease
+    except InvalidVersion:
+        return True
 
 
 def package_for(component: Component, version: str) -> str:
