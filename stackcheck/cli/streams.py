@@ -154,21 +154,23 @@ def write_file(path: str, text: str) -> None:
     folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
     temporary = ""
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=folder, prefix=".stackcheck-", delete=False
-        ) as file:
+        with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".stackcheck-", delete=False) as file:
             temporary = file.name
-            file.write(text)
+            file.write(
+                text.encode("utf-8", "backslashreplace")
+            )  # a lone surrogate is no reason to write nothing
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
         os.replace(temporary, path)  # noqa: PTH105
+        temporary = ""
     except OSError as fault:
-        if temporary and os.path.exists(temporary):  # noqa: PTH110
-            os.unlink(temporary)  # noqa: PTH108
         raise InputError(
             f"cannot be written: {fault.strerror or fault}", where=path, fix="choose another path"
         ) from fault
+    finally:
+        if temporary:
+            os.unlink(temporary)  # noqa: PTH108
 
 
 def _umask() -> int:
