@@ -58,7 +58,7 @@ def image_named(catalog: Catalog, name: str) -> Image:
     Raises:
         UsageError: nobody knows it; the message offers the nearest.
     """
-    found = catalog.find_image(name)
+    found = catalog.find_image(name) if name.strip() else None
     if found is None:
         short = name.strip().partition("@")[0].rpartition("/")[2]
         known = {i.name.rpartition("/")[2]: i.name.rpartition("/")[2] for i in catalog.images}

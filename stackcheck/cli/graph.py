@@ -87,5 +87,5 @@ def _rendered(graph: Graph, name: str) -> str:
     if name == "json":
         import json
 
-        return json.dumps(graph_to_json(graph), indent=2)
+        return json.dumps(graph_to_json(graph), indent=2) + "\n"
     return render_dot(graph) if name == "dot" else render_mermaid(graph)

@@ -96,7 +96,7 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
 
         from stackcheck.model.finding import report_to_json
 
-        return json.dumps(report_to_json(report), indent=2)
+        return json.dumps(report_to_json(report), indent=2) + "\n"
     from stackcheck.model.kinds import Severity
     from stackcheck.report.interface import Options
 
