@@ -17,7 +17,18 @@ from stackcheck.catalog.identify import parsed_version
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.ranges import Range
 from stackcheck.model.release import Component, Release, Requirement
-from stackcheck.model.rule import PREFIXES, AllOf, AnyOf, Condition, InRange, Matches, Not, NotTest, Term, head_of
+from stackcheck.model.rule import (
+    PREFIXES,
+    AllOf,
+    AnyOf,
+    Condition,
+    InRange,
+    Matches,
+    Not,
+    NotTest,
+    Term,
+    head_of,
+)
 from stackcheck.model.version import Version
 
 _FIXED_HEADS = ("gpu", "instance", "arch", "image", "gpu_count")

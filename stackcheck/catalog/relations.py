@@ -51,39 +51,50 @@ def as_version(value: Any) -> Version | None:
     return _dotted(str(value)) if isinstance(value, Capability | int | float | str) else None
 
 
-def _plain(value: Any) -> Any:
-    """A version as its dotted form where equality may ignore a suffix; anything else as it is."""
-    if isinstance(value, frozenset | str | bool):
+def _ordered(value: Any) -> Any:
+    """A version as it is, in its own scheme; another value that has an order as a dotted version; anything else as it is."""
+    if isinstance(value, Version | frozenset | str | bool):
         return value
     version = as_version(value)
     return value if version is None else version
 
 
+def _pair(left: Any, right: Any) -> tuple[Version, Version] | None:
+    """Two values as versions of one scheme, or None if one has no order."""
+    if isinstance(left, Version) and isinstance(right, Version) and left.scheme == right.scheme:
+        return left, right
+    a, b = as_version(left), as_version(right)
+    return None if a is None or b is None else (a, b)
+
+
 def _equal(left: Any, right: Any) -> bool | None:
-    if isinstance(left, Version) and isinstance(right, Version):
-        if left.local and right.local:
-            return left.key == right.key
-        return left.public == right.public
-    if isinstance(left, Version) is not isinstance(right, Version):
-        pair = as_version(left), as_version(right)
-        return None if pair[0] is None or pair[1] is None else pair[0].public == pair[1].public
-    return bool(left == right)
+    if not isinstance(left, Version) and not isinstance(right, Version):
+        return bool(left == right)
+    pair = _pair(left, right)
+    if pair is None:
+        return None
+    a, b = pair
+    return a.key == b.key if a.local and b.local else a.public == b.public
 
 
-def _at_least(left: Version | None, right: Version | None) -> bool | None:
-    return None if left is None or right is None else left.public >= right.public
+def _at_least(left: Any, right: Any) -> bool | None:
+    pair = _pair(left, right)
+    return None if pair is None else pair[0].public >= pair[1].public
 
 
-def _at_most(left: Version | None, right: Version | None) -> bool | None:
-    return None if left is None or right is None else left.public <= right.public
+def _at_most(left: Any, right: Any) -> bool | None:
+    pair = _pair(left, right)
+    return None if pair is None else pair[0].public <= pair[1].public
 
 
-def _same_major(left: Version | None, right: Version | None) -> bool | None:
-    return None if left is None or right is None else left.major == right.major
+def _same_major(left: Any, right: Any) -> bool | None:
+    pair = _pair(left, right)
+    return None if pair is None else pair[0].major == pair[1].major
 
 
-def _same_minor(left: Version | None, right: Version | None) -> bool | None:
-    return None if left is None or right is None else left.minor == right.minor
+def _same_minor(left: Any, right: Any) -> bool | None:
+    pair = _pair(left, right)
+    return None if pair is None else pair[0].minor == pair[1].minor
 
 
 def _members(value: Any) -> frozenset[Any]:
@@ -119,11 +130,11 @@ def _covers_natively(left: Any, right: Any) -> bool | None:
 
 
 RELATIONS: Mapping[str, Kind] = {
-    "equal": Kind(_plain, _equal, key=lambda v: v.public, suffixed=True),
-    "at_least": Kind(as_version, _at_least, order=1),
-    "at_most": Kind(as_version, _at_most, order=-1),
-    "same_major": Kind(as_version, _same_major, key=lambda v: v.major),
-    "same_minor": Kind(as_version, _same_minor, key=lambda v: v.minor),
+    "equal": Kind(_ordered, _equal, key=lambda v: v.public, suffixed=True),
+    "at_least": Kind(_ordered, _at_least, order=1),
+    "at_most": Kind(_ordered, _at_most, order=-1),
+    "same_major": Kind(_ordered, _same_major, key=lambda v: v.major),
+    "same_minor": Kind(_ordered, _same_minor, key=lambda v: v.minor),
     "overlap": Kind(_members, _overlap),
     "within": Kind(_as_is, _within),
     "covers": Kind(_as_is, _covers),

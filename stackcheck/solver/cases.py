@@ -211,7 +211,10 @@ def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple
     """Return a function from a left value to the masks of right values for which the relation is true, and false."""
     versions = [(v, bits) for v, bits in rights if isinstance(v, Version)]
     known = sum(bits for _, bits in versions)
-    only_versions = all(isinstance(v, Version) or v is None or v is Missing.UNKNOWN for v, _ in rights)
+    schemes = {v.scheme for v, _ in versions}
+    only_versions = len(schemes) == 1 and all(
+        isinstance(v, Version) or v is Missing.UNKNOWN for v, _ in rights
+    )
 
     def each(left: Any) -> tuple[int, int]:
         true = false = 0
@@ -233,7 +236,7 @@ def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple
             by_key[key(value)] = by_key.get(key(value), 0) | bits
 
         def same(left: Any) -> tuple[int, int]:
-            if not isinstance(left, Version):
+            if not isinstance(left, Version) or left.scheme not in schemes:
                 return each(left)
             true = by_key.get(key(left), 0)
             return true, known & ~true
@@ -245,6 +248,8 @@ def _relator(kind: Kind, rights: list[tuple[Any, int]]) -> Callable[[Any], tuple
         below = [0, *accumulate((bits for _, bits in ordered), or_)]
 
         def compared(left: Any) -> tuple[int, int]:
+            if not isinstance(left, Version) or left.scheme not in schemes:
+                return each(left)
             if kind.order > 0:
                 true = below[bisect_right(keys, left.public)]
             else:

@@ -21,6 +21,13 @@ V = Version
         ("equal", V("1.14.2-aws"), V("1.14.2"), True),  # suffixes count only if both have one
         ("equal", V("1.14.2-aws"), V("1.14.2-ngc"), False),
         ("equal", V("2.0", "pep440"), V("2.0"), True),
+        (
+            "equal",
+            V("0.6.8.post1", "pep440"),
+            V("0.6.8", "pep440"),
+            False,
+        ),  # a post-release is another release
+        ("at_least", V("2.9.0a0", "pep440"), V("2.9.0", "pep440"), False),
         ("equal", 12, 12, True),
         ("equal", "cxx11", "pre-cxx11", False),
         ("at_least", V("580.95.05"), V("580.65.06"), True),
