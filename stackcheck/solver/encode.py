@@ -151,9 +151,19 @@ class _Encoder:
                 FactOrigin(OriginKind.WISH, _wish_text(wish), (wish.component,), key=wish.text, wish=position)
             )
             fits = self._in_range(wish.component, wish.range, absent_fits=False, unstated_fits=False)
+            fits &= self._offering(wish)
             if wish.absent:
                 fits = ~fits
             self._forbid({wish.component: self._full(wish.component) & ~fits}, origin)
+
+    def _offering(self, wish: Wish) -> int:
+        """Return the candidates that offer the extras of a wish, as far as their release says which it has."""
+        mask = self._full(wish.component)
+        for bit, candidate in enumerate(self.literals.domains[wish.component]):
+            offered = candidate.attributes.get("extras")
+            if offered is not None and not set(wish.extras) <= offered:
+                mask &= ~(1 << bit)
+        return mask
 
     # images
 
