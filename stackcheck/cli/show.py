@@ -118,13 +118,9 @@ def _instance(catalog: Catalog, options: argparse.Namespace) -> None:
 
 def _component(catalog: Catalog, options: argparse.Namespace) -> None:
     from stackcheck.catalog.queries import brought_by, required_by
-    from stackcheck.report.component_text import (
-        ComponentView,
-        component_row_to_json,
-        component_to_json,
-        render_component,
-        render_components,
-    )
+    from stackcheck.model.demand import ComponentView
+    from stackcheck.report.component_json import component_row_to_json, component_to_json
+    from stackcheck.report.component_text import render_component, render_components
 
     if not options.name:
         found = [c for c in catalog.components() if options.layer in (None, c.layer)]

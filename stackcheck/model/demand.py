@@ -1,8 +1,10 @@
-"""Who asks for a component, told once per asking component."""
+"""Who asks for a component, told once per asking component, and what is shown of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from stackcheck.model.release import Component, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +33,16 @@ class Bringer:
     brings: str
     """The version it brings."""
     releases: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentView:
+    """What is shown of a component."""
+
+    component: Component
+    releases: tuple[Release, ...]
+    """Those to list, newest first."""
+    required_by: tuple[Requirer, ...] = ()
+    brought_by: tuple[Bringer, ...] = ()
+    every: bool = False
+    """Whether to list all of `releases` and show each in full."""
