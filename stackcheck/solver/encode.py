@@ -157,13 +157,14 @@ class _Encoder:
             self._forbid({wish.component: self._full(wish.component) & ~fits}, origin)
 
     def _offering(self, wish: Wish) -> int:
-        """Return the candidates that offer the extras of a wish, as far as their release says which it has."""
-        mask = self._full(wish.component)
-        for bit, candidate in enumerate(self.literals.domains[wish.component]):
-            offered = candidate.attributes.get("extras")
-            if offered is not None and not set(wish.extras) <= offered:
-                mask &= ~(1 << bit)
-        return mask
+        """Return the candidates that are known to offer the extras of a wish; all of them if nobody recorded extras."""
+        offers = [c.attributes.get("extras") for c in self.literals.domains[wish.component]]
+        if not wish.extras or all(o is None for o in offers):
+            return self._full(wish.component)
+        wanted = frozenset(wish.extras)
+        return sum(
+            1 << bit for bit, offered in enumerate(offers) if offered is not None and wanted <= offered
+        )
 
     # images
 
