@@ -12,10 +12,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of check."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         metavar="FILE",
         help="texts, inventories or locks of one node; - is standard input",
     )
+    from stackcheck.cli.image_check import add_image
+
+    add_image(parser)
     parser.add_argument("--gpu", help="the GPU, where the texts do not say")
     parser.add_argument("--instance", help="the instance type, where the texts do not say")
     parser.add_argument(
@@ -29,8 +32,19 @@ def run(options: argparse.Namespace) -> int:
     """Read, check, report."""
     from stackcheck.catalog import open_catalog
     from stackcheck.cli.collect import read_inventory, require_understood, with_target
+    from stackcheck.model.errors import UsageError
+    from stackcheck.model.inventory import Inventory
 
     catalog = open_catalog(options.matrices)
-    read = read_inventory(options.files, catalog, forced_format=options.input_format)
-    require_understood(read, ", ".join(options.files), any_text=True)
+    if not options.files and not options.image:
+        raise UsageError("nothing to check", fix="name a FILE, - for standard input, or --image")
+    read = Inventory()
+    if options.image:
+        from stackcheck.cli.image_check import image_inventory
+
+        read = image_inventory(options, catalog)
+    if options.files:
+        texts = read_inventory(options.files, catalog, forced_format=options.input_format)
+        require_understood(texts, ", ".join(options.files), any_text=True)
+        read = texts.merged(read)
     return deliver(catalog, with_target(read, catalog, options.gpu, options.instance), options)
