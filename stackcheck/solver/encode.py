@@ -245,6 +245,8 @@ class _Encoder:
             return
         needs = f"{target} {text}".strip()
         when = f" on Python {python}" if python else ""
+        if bad == self._full(target):
+            when += ", which no release that can be had is"
         sources = self._component_refs(name, row.sources) or self._release_refs(name, mask)
         origin = self._origin(
             FactOrigin(

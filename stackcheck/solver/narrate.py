@@ -126,6 +126,10 @@ def versions_text(candidates: Sequence[Candidate]) -> str:
 
 
 def _conclusion(encoding: Encoding, core: Sequence[int]) -> str:
+    if len(core) == 1 and encoding.origins[core[0]].kind is OriginKind.WISH:
+        wish = encoding.universe.request.all_wishes[encoding.origins[core[0]].wish]
+        lacking = f" that is known to offer [{', '.join(wish.extras)}]" if wish.extras else " like that"
+        return f"there is no {wish.component}{lacking}"
     counts: dict[str, int] = {}
     for origin in core:
         for subject in dict.fromkeys(encoding.origins[origin].subjects):
