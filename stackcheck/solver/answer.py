@@ -196,7 +196,9 @@ class _Answer:
     def _held_back(self, name: str, exclusions: Sequence[Exclusion]) -> tuple[HeldBack, ...]:
         """Return newer releases (and better builds of the same one) that were not taken, newest first, with what excludes each."""
         chosen = self.encoding.candidate(self.values, name)
-        if chosen is None or chosen.version is None or chosen.origin is Origin.IMAGE:
+        if name in self.universe.policy["prefer"] or chosen is None or chosen.version is None:
+            return ()  # there the newest is not what is wanted
+        if chosen.origin is Origin.IMAGE:
             return ()  # an image holds what it holds
         scheme = chosen.version.scheme
         chosen_bit = self.values[self.encoding.number[name]]

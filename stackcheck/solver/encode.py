@@ -20,6 +20,7 @@ from stackcheck.solver.request import Wish
 
 _NOTHING: Mapping[str, Any] = {}
 
+_ANY = ("", "*", ">=0")  # ranges that say nothing
 _SOFT_ORDER = (Grade.DEGRADED, Grade.CAVEAT)
 _OK, _VIOLATED = 1, 2  # the two candidates of a soft rule's flag
 
@@ -243,7 +244,7 @@ class _Encoder:
         )
         if not bad:
             return
-        needs = f"{target} {text}".strip()
+        needs = target if text in _ANY else f"{target} {text}"
         when = f" on Python {python}" if python else ""
         if bad == self._full(target):
             when += ", which no release that can be had is"
