@@ -26,10 +26,10 @@ def matrices_root() -> str:
     Raises:
         InputError: it is in none of the places; the message names them.
     """
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-    places = [os.path.join(package, "matrices"), os.path.join(os.path.dirname(package), "matrices")]  # noqa: PTH118, PTH120
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    places = [os.path.join(package, "matrices"), os.path.join(os.path.dirname(package), "matrices")]
     for place in places:
-        if os.path.isfile(os.path.join(place, "VERSION")):  # noqa: PTH113, PTH118
+        if os.path.isfile(os.path.join(place, "VERSION")):
             return place
     raise InputError(f"no matrices in {' or '.join(places)}", fix=f"reinstall stackcheck, or set {VARIABLE}")
 
@@ -47,13 +47,13 @@ def open_catalog(directory: str | None = None, environ: Mapping[str, str] = os.e
     chosen = directory or environ.get(VARIABLE) or None
     if chosen is None:
         return Catalog(FileStore((matrices_root(),)))
-    if not os.path.isdir(chosen):  # noqa: PTH112
+    if not os.path.isdir(chosen):
         raise InputError("no such directory of matrices", where=chosen, fix=f"check --matrices or {VARIABLE}")
-    whole = os.path.isfile(os.path.join(chosen, "VERSION"))  # noqa: PTH113, PTH118
+    whole = os.path.isfile(os.path.join(chosen, "VERSION"))
     roots = (chosen,) if whole else (chosen, matrices_root())
     from stackcheck.catalog.validate import validate_directory
 
-    validate_directory(chosen, schemas=os.path.join(matrices_root(), "schema"))  # noqa: PTH118
+    validate_directory(chosen, schemas=os.path.join(matrices_root(), "schema"))
     return Catalog(FileStore(roots))
 
 
@@ -68,12 +68,12 @@ class FileStore:
         """Return the file names below `folder` (one level of sub-folders included), sorted, as `sub/name.json`."""
         found: set[str] = set()
         for root in self.roots:
-            found.update(_json_names(os.path.join(root, folder)))  # noqa: PTH118
+            found.update(_json_names(os.path.join(root, folder)))
         return tuple(sorted(found))
 
     def exists(self, name: str) -> bool:
         """Whether some root has this file."""
-        return any(os.path.isfile(os.path.join(root, name)) for root in self.roots)  # noqa: PTH113, PTH118
+        return any(os.path.isfile(os.path.join(root, name)) for root in self.roots)
 
     def read(self, name: str) -> Any:
         """Return the JSON value of `folder/name.json`.
@@ -87,8 +87,8 @@ class FileStore:
     def path(self, name: str) -> str:
         """Return the path of the file that counts."""
         for root in self.roots:
-            path = os.path.join(root, name)  # noqa: PTH118
-            if os.path.isfile(path):  # noqa: PTH113
+            path = os.path.join(root, name)
+            if os.path.isfile(path):
                 return path
         raise MatrixError("no such matrix file", where=name, fix="reinstall stackcheck")
 
@@ -96,7 +96,7 @@ class FileStore:
         """Return a small text file of the first root that has it, or an empty text."""
         for root in self.roots:
             try:
-                with open(os.path.join(root, name), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+                with open(os.path.join(root, name), encoding="utf-8") as file:
                     return file.read(10_000).strip()
             except OSError:
                 continue
@@ -124,9 +124,9 @@ def read_json(path: str) -> Any:
         MatrixError: unreadable, too large, too deep or no JSON; with line and column.
     """
     try:
-        if os.path.getsize(path) > _LARGEST:  # noqa: PTH202
+        if os.path.getsize(path) > _LARGEST:
             raise MatrixError("larger than any matrix", where=path, fix="split it")
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        with open(path, encoding="utf-8") as file:
             return json.load(file)
     except json.JSONDecodeError as fault:
         raise MatrixError(

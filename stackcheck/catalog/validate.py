@@ -40,7 +40,7 @@ def matrix_files(root: str) -> tuple[str, ...]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(f for f in folders if f != "schema" and not f.startswith("."))
         for name in sorted(files):
-            relative = os.path.relpath(os.path.join(folder, name), root)  # noqa: PTH118
+            relative = os.path.relpath(os.path.join(folder, name), root)
             if schema_for(relative) is not None:
                 found.append(relative)
     return tuple(found)
@@ -74,9 +74,9 @@ def faults_by_file(root: str, *, schemas: str) -> tuple[tuple[str, str], ...]:
         kind = schema_for(name)
         if kind is None:
             continue
-        path = os.path.join(root, name)  # noqa: PTH118
+        path = os.path.join(root, name)
         if kind not in loaded:
-            loaded[kind] = read_json(os.path.join(schemas, f"{kind}.schema.json"))  # noqa: PTH118
+            loaded[kind] = read_json(os.path.join(schemas, f"{kind}.schema.json"))
         found += [
             (f"{path}#{pointer}", message) for pointer, message in faults_of(read_json(path), loaded[kind])
         ]

@@ -71,7 +71,7 @@ def _own_fault(fault: Exception) -> int:
     import traceback
 
     place = traceback.extract_tb(fault.__traceback__)[-1]
-    where = f"{os.path.basename(place.filename)}:{place.lineno}"  # noqa: PTH119
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
     say(
         f"internal fault at {where}: {type(fault).__name__}: {str(fault)[:200]}; please report it with the command line"
     )
@@ -144,33 +144,44 @@ def _is_terminal() -> bool:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; a device, pipe or link that is already there stays one and is written into.
 
     Raises:
         StackcheckError: it cannot be written.
     """
-    import tempfile
-
-    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
-    temporary = ""
+    target = os.path.realpath(path)
+    data = text.encode("utf-8", "backslashreplace")  # a lone surrogate is no reason to write nothing
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".stackcheck-", delete=False) as file:
-            temporary = file.name
-            file.write(
-                text.encode("utf-8", "backslashreplace")
-            )  # a lone surrogate is no reason to write nothing
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
-        os.replace(temporary, path)  # noqa: PTH105
-        temporary = ""
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb", buffering=0) as file:
+                file.write(data)
+        else:
+            _replace(target, data)
     except OSError as fault:
         raise InputError(
             f"cannot be written: {fault.strerror or fault}", where=path, fix="choose another path"
         ) from fault
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put a whole new file in the place of `path`."""
+    import tempfile
+
+    temporary = ""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "wb", dir=os.path.dirname(path), prefix=".stackcheck-", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = ""
     finally:
         if temporary:
-            os.unlink(temporary)  # noqa: PTH108
+            os.unlink(temporary)
 
 
 def _umask() -> int:

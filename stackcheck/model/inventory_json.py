@@ -91,27 +91,42 @@ def inventory_from_json(body: Any, *, where: str) -> Inventory:
         arch=_text(body.get("arch")),
         image=_text(body.get("image")),
         components={
-            str(name): _observations(entry, f"/components/{name}", where)
+            _clean(str(name)): _observations(entry, f"/components/{name}", where)
             for name, entry in _table(body.get("components"), "/components", where).items()
         },
         environment={
-            str(k): "" if v is None else str(v)
+            _clean(str(k)): "" if v is None else _clean(str(v))
             for k, v in _table(body.get("environment"), "/environment", where).items()
         },
-        facts={str(k): _fact(v) for k, v in _table(body.get("facts"), "/facts", where).items()},
+        facts={_clean(str(k)): _fact(v) for k, v in _table(body.get("facts"), "/facts", where).items()},
         evidence={
             str(k): _evidence(v, where) for k, v in _table(body.get("evidence"), "/evidence", where).items()
         },
-        notes=tuple(
-            Note(str(n.get("source", n.get("probe", ""))), str(n.get("text", "")))
-            for n in body.get("notes") or ()
-            if isinstance(n, dict)
-        ),
+        notes=_notes(body.get("notes"), where),
     )
 
 
 def _text(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    return _clean(str(value))
+
+
+def _clean(text: str) -> str:
+    """Return a text that every output can encode: JSON may hold half of a surrogate pair."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _notes(value: Any, where: str) -> tuple[Note, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InputError("/notes is not a list", where=where, fix="see `stackcheck probe --inventory`")
+    return tuple(
+        Note(_text(n.get("source", n.get("probe"))) or "", _text(n.get("text")) or "")
+        for n in value
+        if isinstance(n, dict)
+    )
 
 
 def _table(value: Any, pointer: str, where: str) -> Mapping[str, Any]:
@@ -146,7 +161,7 @@ def _observation(item: Any, pointer: str, where: str) -> Observation:
     loaded = item.get("loaded")
     attributes = item.get("attributes")
     return Observation(
-        version=item.get("version", ""),
+        version=_clean(item.get("version", "")),
         scope=_text(item.get("scope")) or "",
         path=_text(item.get("path")) or "",
         loaded=loaded if isinstance(loaded, bool) else None,
@@ -161,10 +176,17 @@ def _observation(item: Any, pointer: str, where: str) -> Observation:
 
 def _fact(value: Any) -> FactValue:
     if isinstance(value, list):
-        return tuple(v if isinstance(v, str | int | float | bool) else str(v) for v in value)
-    if value is None or isinstance(value, str | int | float | bool):
+        return tuple(_scalar(v) for v in value)
+    return None if value is None else _scalar(value)
+
+
+def _scalar(value: Any) -> str | int | float | bool:
+    """Return a value that JSON can hold: NaN and the infinities become texts, an object its text."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, bool | int | float):
         return value
-    return str(value)
+    return _clean(str(value))
 
 
 def _evidence(value: Any, where: str) -> Evidence:
