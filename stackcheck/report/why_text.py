@@ -41,7 +41,7 @@ def _lines(explanation: Explanation, style: Style, width: int, every: bool) -> I
     yield from _reasons("forced by" if forcing else "", forcing, notes, style, width)
     yield from _reasons("which goes with" if forcing else "because", others, notes, style, width)
     pin = explanation.pin
-    if pin is not None and pin.accepts:
+    if pin is not None and pin.accepts and ("," in pin.accepts or not pin.accepts.startswith("==")):
         yield from wrapped(
             visible(f"as far as the facts say, {pin.accepts} would do as well"), width, "  ", "    "
         )
@@ -115,7 +115,7 @@ def _passed_over(
         if group.given:
             yield from wrapped(visible(f"given {', '.join(group.given)}"), width, "    ", "      ")
         if group.ask:
-            cost = f" gives {', '.join(group.cost)}" if group.cost else " takes it"
+            cost = f" gives {', '.join(group.cost)}" if group.cost else " asks for it"
             yield from wrapped(visible(f"{group.ask}{cost}"), width, "    ", "      ")
     if len(shown) < len(groups):
         yield style.paint(f"  and {len(groups) - len(shown)} more groups with --all", "dim")

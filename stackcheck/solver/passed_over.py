@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from stackcheck.catalog.identify import parsed_version
 from stackcheck.model.explanation import NotTaken, Reason, Verdict
 from stackcheck.solver.candidates import Candidate, Origin
 from stackcheck.solver.domains import IMAGE
@@ -51,7 +52,7 @@ class _Other:
 def passed_over(context: PinContext) -> tuple[tuple[NotTaken, ...], tuple[NotTaken, ...]]:
     """Return the newer versions, and what is preferred without being newer; newest first, same reasons together."""
     if context.number < 0:
-        return (), ()
+        return _beside_the_image(context), ()
     judged = [_judged(context, other) for other in _others(context)]
     groups = [
         list(g)
@@ -61,6 +62,27 @@ def passed_over(context: PinContext) -> tuple[tuple[NotTaken, ...], tuple[NotTak
     ]
     newer = tuple(_not_taken(context, g) for g in groups if g[0].newer)
     return newer, tuple(_not_taken(context, g) for g in groups if not g[0].newer)
+
+
+def _beside_the_image(context: PinContext) -> tuple[NotTaken, ...]:
+    """Return what is newer than the image's own copy of a component that nothing asks for."""
+    component = context.universe.catalog.component(context.component)
+    held = context.image.contents.get(context.component) if context.image else None
+    version = parsed_version(component, held) if component is not None and held else None
+    if component is None or version is None or context.image is None:
+        return ()
+    newer = tuple(r.version.text for r in reversed(component.releases) if r.version.public > version.public)
+    if not newer:
+        return ()
+    return (
+        NotTaken(
+            versions=newer,
+            verdict=Verdict.GIVEN,
+            reasons=(_image_word(context, (context.encoding.number[IMAGE],)),),
+            given=(f"image {short(context.image)}",),
+            ask=f"--with '{context.component}=={newer[0]}'",
+        ),
+    )
 
 
 def _others(context: PinContext) -> list[_Other]:

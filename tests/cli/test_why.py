@@ -136,6 +136,19 @@ def test_what_the_image_holds_is_the_reason_of_its_parts(call: Call) -> None:
     assert told["why"][0]["sources"]
 
 
+def test_what_the_image_brings_unasked_is_accounted_for_too(call: Call, catalog: Catalog) -> None:
+    stack = call("resolve", "--gpu", "b200", "--format", "json").json["components"]
+    for name, pin in stack.items():
+        component = catalog.component(name)
+        assert component is not None
+        if pin["origin"] != "image" or component.scheme != "pep440":
+            continue
+        told = why(call, name, "--gpu", "b200")
+        held = Version(pin["version"], component.scheme)
+        newer = {r.version.text for r in component.releases if r.version.public > held.public}
+        assert {v for group in told["newer"] for v in group["versions"]} == newer, name
+
+
 def test_why_this_image(call: Call) -> None:
     told = why(call, "image", "--gpu", "b200")
     stack = call("resolve", "--gpu", "b200", "--format", "json").json
