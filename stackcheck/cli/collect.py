@@ -21,6 +21,7 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
     Raises:
         InputError: a file cannot be read.
     """
+    from stackcheck.cli.probed import with_probed
     from stackcheck.ingest import ingest
     from stackcheck.ingest.read import file_name, read_file
 
@@ -31,8 +32,8 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
     texts = [("stdin" if name == "-" else file_name(name), read_file(name)) for name in names]
     read = ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
     for text in read.texts:
-        if _INVENTORY in text.format.split() and '"packages"' in text.content:
-            read = with_packages(read, _packages_of(text.content), catalog)
+        if _INVENTORY in text.format.split():
+            read = with_probed(read, _body_of(text.content), catalog)
     return _without_documents(read)
 
 
@@ -44,15 +45,14 @@ def _without_documents(inventory: Inventory) -> Inventory:
     return inventory if logs == inventory.texts else replace(inventory, texts=logs)
 
 
-def _packages_of(document: str) -> Any:
-    """Return the Python packages that a probe listed in its inventory: it has no aliases and cannot tell components from others."""
+def _body_of(document: str) -> Any:
+    """Return the JSON object of an inventory: a probe lists more in it than the model holds."""
     import json
 
     try:
-        body = json.loads(document)
+        return json.loads(document)
     except (ValueError, RecursionError):
         return None
-    return body.get("packages") if isinstance(body, dict) else None
 
 
 def require_understood(inventory: Inventory, where: str, *, any_text: bool = False) -> None:
@@ -91,6 +91,7 @@ def with_target(
     from dataclasses import replace
 
     from stackcheck.catalog.names import gpu_named, instance_named
+    from stackcheck.cli.probed import with_gpu_code
 
     if gpu:
         known = gpu_named(catalog, gpu).id
@@ -98,7 +99,7 @@ def with_target(
     if instance:
         found = instance_named(catalog, instance).id
         inventory = replace(inventory, instance=(keep and inventory.instance) or found)
-    return inventory
+    return with_gpu_code(inventory, catalog)
 
 
 def probe_inventory(catalog: Catalog, **options: Any) -> Inventory:
@@ -108,9 +109,10 @@ def probe_inventory(catalog: Catalog, **options: Any) -> Inventory:
 
 def inventory_of(body: Mapping[str, Any], catalog: Catalog) -> Inventory:
     """Return the inventory of what the probes observed, Python packages as components."""
+    from stackcheck.cli.probed import with_probed
     from stackcheck.model.inventory_json import inventory_from_json
 
-    return with_packages(inventory_from_json(dict(body), where="probe"), body.get("packages"), catalog)
+    return with_probed(inventory_from_json(dict(body), where="probe"), body, catalog)
 
 
 def observed(**options: Any) -> dict[str, Any]:
@@ -130,29 +132,3 @@ def observed(**options: Any) -> dict[str, Any]:
         raise UsageError(str(fault), fix="see `stackcheck-probe --list`") from fault
     except HostError as fault:
         raise InputError(fault.reason, where=fault.subject, fix="check the path, or run it there") from fault
-
-
-def with_packages(inventory: Inventory, packages: Any, catalog: Catalog) -> Inventory:
-    """Return an inventory with the Python packages of a probe added as components, where the catalog knows them."""
-    from dataclasses import replace
-
-    from stackcheck.catalog.catalog import normalised
-    from stackcheck.model.inventory import Evidence, Observation
-
-    components = dict(inventory.components)
-    for package in packages if isinstance(packages, list) else ():
-        if not isinstance(package, Mapping):
-            continue
-        name, version = str(package.get("name", "")), str(package.get("version", ""))
-        component, attributes = catalog.aliases.get(normalised(name)), package.get("attributes")
-        if component is None or not version:
-            continue
-        seen = Observation(
-            version=version,
-            scope="container",
-            path=str(package.get("path", "")),
-            evidence=Evidence("dist-info", str(package.get("path", "")), f"{name}=={version}"),
-            attributes=dict(attributes) if isinstance(attributes, Mapping) else {},
-        )
-        components[component] = (*components.get(component, ()), seen)
-    return replace(inventory, components=components)

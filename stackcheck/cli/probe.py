@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--env-file", metavar="FILE", help="judge this environment (NAME=value lines) instead of our own"
     )
+    parser.add_argument("--gpu", help="the GPU, where none is seen: an image is judged for this one")
+    parser.add_argument("--instance", help="the instance type, where none is seen")
     parser.add_argument(
         "--only", action="append", default=[], metavar="PROBE", help="only these probes (comma list)"
     )
@@ -69,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"there is no process {options.pid}", fix="name one that runs")
     if options.capture:
         return _capture(options)
-    from stackcheck.cli.collect import inventory_of, observed
+    from stackcheck.cli.collect import inventory_of, observed, with_target
 
     body = observed(
         root=options.root,
@@ -84,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
     from stackcheck.catalog import open_catalog
 
     catalog = open_catalog(options.matrices)
-    return deliver(catalog, inventory_of(body, catalog), options)
+    inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
+    return deliver(catalog, inventory, options)
 
 
 def _names(values: list[str]) -> list[str]:

@@ -19,13 +19,18 @@ from tests.nodes.healthy import NODES
 from tests.nodes.tree import Tree
 
 HERE = Path(__file__).resolve().parent
+EXPECTED = "expected.json"  # the verdict, written by people
 
 
 def write(name: str, tree: Tree, base: str | None, why: str) -> None:
     """Write one tree, replacing what was there."""
     folder = HERE / name
+    kept = folder / EXPECTED
+    expected = kept.read_bytes() if kept.exists() else None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    if expected is not None:
+        kept.write_bytes(expected)
     for path, data in tree.binary.items():
         target = folder / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)

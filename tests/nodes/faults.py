@@ -65,7 +65,9 @@ def plugin_stale_path(tree: Tree) -> None:
 
 def plugin_too_old(tree: Tree) -> None:
     """A plug-in of 2022 first on LD_LIBRARY_PATH: its newest interface is v5, which this NCCL no longer takes."""
-    tree.library("/opt/aws-ofi-nccl/lib/libnccl-net.so", parts.plugin("1.4.0", range(2, 6), ()))
+    tree.library(
+        "/opt/aws-ofi-nccl/lib/libnccl-net.so", parts.plugin("1.4.0", range(2, 6), (), name="libnccl-net.so")
+    )
     parts.environment(
         tree,
         PATH=f"{VENV}/bin:/usr/bin",
@@ -199,7 +201,50 @@ def iommu_translating(tree: Tree) -> None:
 
 def nccl_conf_sockets(tree: Tree) -> None:
     """A forgotten /etc/nccl.conf forces TCP sockets; nothing in the environment shows it."""
-    tree.small["/etc/nccl.conf"] = "# benchmark of last year\nNCCL_NET=Socket\nNCCL_P2P_DISABLE=1\n"
+    tree.small["/etc/nccl.conf"] = "# benchmark of last year\nNCCL_NET=Socket\n"
+
+
+def nccl_overwritten(tree: Tree) -> None:
+    """A self-built older NCCL copied over the file of the wheel: pip goes on reporting the wheel's version."""
+    tree.library(f"{SITE}/nvidia/nccl/lib/libnccl.so.2", parts.nccl(tree, "2.21.5", "12.4"))
+
+
+def plugin_without_libfabric(tree: Tree) -> None:
+    """The loader's configuration names the plug-in but no longer its libfabric: it does not load, sockets."""
+    tree.small["/etc/ld.so.conf.d/000_efa.conf"] = "/opt/amazon/openmpi/lib\n"
+
+
+def plugin_of_another_fabric(tree: Tree) -> None:
+    """HPC-X's plug-in for InfiniBand first on LD_LIBRARY_PATH of an EFA instance."""
+    folder = "/opt/hpcx/nccl_rdma_sharp_plugin/lib"
+    tree.library(
+        f"{folder}/libnccl-net.so",
+        Spec(
+            "libnccl-net.so.0",
+            strings=("nccl-rdma-sharp-plugin",),
+            symbols=tuple(f"ncclNetPlugin_v{v}" for v in range(5, 12)),
+            needed=("libibverbs.so.1",),
+        ),
+    )
+    parts.environment(tree, PATH=f"{VENV}/bin:/usr/bin", VIRTUAL_ENV=VENV, HOME="/home/user",
+                      LD_LIBRARY_PATH=folder)  # fmt: skip
+
+
+def driver_not_loaded(tree: Tree) -> None:
+    """The kernel module is not loaded (a kernel update without DKMS build): libraries and GPUs are there."""
+    tree.absent |= {
+        "/proc/driver/nvidia",
+        "/sys/module/nvidia",
+        "/sys/module/nvidia_uvm",
+        "/sys/module/nvidia_modeset",
+        "/dev/nvidia0",
+        "/dev/nvidiactl",
+    }
+    tree.text("/cmd/nvml", json.dumps({"error": "nvmlInit_v2 returned 9", "status": 9}) + "\n")
+    tree.text(
+        "/cmd/nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    )
+    tree.text("/cmd/nvidia-smi.rc", "9\n")
 
 
 def _fault(base: str, change: Change) -> tuple[str, str, Change]:
@@ -227,4 +272,8 @@ FAULTS: dict[str, tuple[str, str, Change]] = {
     "p6-b200.48xlarge+proprietary-module": _fault("p6-b200.48xlarge", proprietary_module),
     "ib-h100+iommu-translating": _fault("ib-h100", iommu_translating),
     "p5.48xlarge+nccl-conf-sockets": _fault("p5.48xlarge", nccl_conf_sockets),
+    "p5.48xlarge+nccl-overwritten": _fault("p5.48xlarge", nccl_overwritten),
+    "p5.48xlarge+plugin-without-libfabric": _fault("p5.48xlarge", plugin_without_libfabric),
+    "p5.48xlarge+plugin-of-another-fabric": _fault("p5.48xlarge", plugin_of_another_fabric),
+    "p6-b200.48xlarge+driver-not-loaded": _fault("p6-b200.48xlarge", driver_not_loaded),
 }

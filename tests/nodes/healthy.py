@@ -205,7 +205,8 @@ def ngc() -> Tree:
     tree.links["/usr/local/cuda-13.0/lib64"] = "targets/x86_64-linux/lib"
     tree.small["/usr/local/cuda-13.0/version.json"] = '{"cuda": {"name": "CUDA SDK", "version": "13.0.2"}}\n'
     tree.library(
-        "/opt/amazon/aws-ofi-nccl/lib/libnccl-net-ofi.so", parts.plugin("1.14.0", range(2, 10), range(1, 5))
+        "/opt/amazon/aws-ofi-nccl/lib/libnccl-net.so",
+        parts.plugin("1.14.0", range(2, 10), range(1, 5), name="libnccl-net.so"),
     )
     tree.library("/opt/amazon/efa/lib/libfabric.so.1.26.0", parts.libfabric("1.22.0amzn4.0", 1, 22))
     tree.small["/etc/ld.so.conf"] = "include /etc/ld.so.conf.d/*.conf\n"

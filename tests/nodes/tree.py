@@ -325,15 +325,21 @@ def libfabric(release: str, major: int, minor: int) -> Spec:
     )
 
 
-def plugin(release: str, net: Iterable[int], tuner: Iterable[int], gin: Iterable[int] = ()) -> Spec:
-    """An aws-ofi-nccl plug-in with these interface versions."""
+def plugin(
+    release: str,
+    net: Iterable[int],
+    tuner: Iterable[int],
+    gin: Iterable[int] = (),
+    name: str = "libnccl-net-ofi.so",
+) -> Spec:
+    """An aws-ofi-nccl plug-in with these interface versions; before 1.15.0 its name was libnccl-net.so."""
     names = [
         f"nccl{kind}Plugin_v{v}"
         for kind, all_ in (("Net", net), ("Tuner", tuner), ("Gin", gin))
         for v in all_
     ]
     return Spec(
-        "libnccl-net-ofi.so",
+        name,
         strings=(f"NET/OFI Initializing aws-ofi-nccl {release}",),
         symbols=tuple(names),
         needed=("libfabric.so.1", "libc.so.6"),

@@ -66,7 +66,7 @@ def test_shape_of_the_inventory(name: str) -> None:
 def test_nothing_on_a_healthy_node_looks_wrong(name: str) -> None:
     facts = inventory(name)["facts"]
     assert inventory(name)["notes"] == []
-    for fact in ("missing_libraries", "libraries_shadowed", "files_owned_twice", "files_changed", "extensions_for_other_torch",
+    for fact in ("missing_libraries", "libraries_shadowed", "files_owned_twice", "files_changed", "libraries_not_of_their_package", "extensions_for_other_torch",
                  "xid", "sxid", "fabric_health", "efa_error_counters", "nccl_net_plugin_missing", "code_missing", "code_jit", "torch_pins_broken"):  # fmt: skip
         assert facts.get(fact, []) == [], fact
     for fact in ("remapped_rows_pending", "remapped_rows_failure", "ecc_uncorrected", "nvlink_inactive", "power_capped",
@@ -199,7 +199,7 @@ FAULTS: dict[str, dict[str, Any]] = {
     "p5.48xlarge+efa-interfaces-missing": {"efa_devices": 24, "efa_pci_devices": 24, "nic_count": 24, "rdma_device_nodes": 24},
     "p5.48xlarge+memlock-low": {"memlock_kb": 64, "limit:memlock": 64},
     "dlc-pytorch-2.9+shm-small": {"limit:shm": 64 << 20, "shm_bytes": 64 << 20},
-    "p5.48xlarge+nccl-conf-sockets": {"file:/etc/nccl.conf": "NCCL_NET=Socket; NCCL_P2P_DISABLE=1"},
+    "p5.48xlarge+nccl-conf-sockets": {"file:/etc/nccl.conf": "NCCL_NET=Socket"},
     "p5.48xlarge+row-remap-pending": {"xid": [63, 94], "remapped_rows_pending": 1, "remapped_rows_uncorrectable": 1, "ecc_uncorrected": 2},
     "p6-b200.48xlarge+nvlink-down": {"nvlink_active": 16, "nvlink_inactive": 2},
     "p5.48xlarge+power-capped": {
@@ -208,6 +208,7 @@ FAULTS: dict[str, dict[str, Any]] = {
     "ib-h100+iommu-translating": {"iommu": "translating", "acs_enabled": True},
     "p5.48xlarge+extension-other-torch": {"extensions_for_other_torch": ["flash_attn"]},
     "p6-b200.48xlarge+no-code-for-gpu": {"code_missing": ["my_kernels (sm_80, sm_90)"]},
+    "p5.48xlarge+plugin-without-libfabric": {"nccl_net_plugin_missing": ["libfabric.so.1"], "libfabric_loaded": None},
     "p6-b200.48xlarge+compiled-at-first-use": {"code_jit": ["my_kernels (sm_80, compute_80)"]},
 }  # fmt: skip
 
@@ -244,6 +245,26 @@ def test_two_wheels_own_nccl() -> None:
     name = "p5.48xlarge+nccl-two-wheels"
     assert "nvidia-nccl-cu12 and nvidia-nccl-cu13" in changed(name, "facts")["files_owned_twice"][0]
     assert versions(name, "nccl") == ["2.27.5"]
+
+
+def test_a_library_that_was_replaced_is_told_with_both_versions() -> None:
+    name = "p5.48xlarge+nccl-overwritten"
+    told = changed(name, "facts")["libraries_not_of_their_package"]
+    assert [text.rpartition("/")[2] for text in told] == ["libnccl.so.2: 2.21.5, nvidia-nccl-cu13 2.30.7"]
+    assert versions(name, "nccl") == ["2.21.5"]
+
+
+def test_the_plugin_of_another_fabric_is_the_one_taken() -> None:
+    facts = changed("p5.48xlarge+plugin-of-another-fabric", "facts")
+    assert facts["nccl_net_plugin_kind"] == "sharp"
+    assert facts["nccl_net_plugin"] == "/opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so"
+
+
+def test_a_driver_that_is_not_loaded() -> None:
+    facts = changed("p6-b200.48xlarge+driver-not-loaded", "facts")
+    assert facts["nvml_error"] == "nvmlInit_v2 returned 9"
+    assert facts["gpu_count_driver"] is None
+    assert inventory("p6-b200.48xlarge+driver-not-loaded")["gpu"] == {"count": 8, "pci_ids": ["2901"]}
 
 
 def test_a_stale_plugin_path_means_no_plugin() -> None:

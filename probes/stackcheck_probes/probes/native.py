@@ -28,6 +28,38 @@ def native(look: Look) -> None:
         library = libraries.match(posixpath.basename(path))
         if library is not None and ".so" in posixpath.basename(real):
             _report(look, result, library, real, library.component in chosen)
+    _replaced(look)
+
+
+def _replaced(look: Look) -> None:
+    """Libraries of the active environment that tell another version than the wheel that owns them: they were replaced."""
+    one = packages.active(look)
+    if one is None:
+        return
+    told = []
+    for path, owners in sorted(packages.owned_files(look, one).items()):
+        library = libraries.match(posixpath.basename(path))
+        # a wheel that only carries a copy (libnccl inside torch) says nothing of the library's version
+        named = [item for item, _file in owners if library is not None and library.component in item.key]
+        if library is None or not named:
+            continue
+        found = _told(look, library, look.real(path))
+        if found is None or found.method != "elf-strings":
+            continue
+        if not any(_same(found.version, item.version) for item in named):
+            told.append(f"{path}: {found.version}, {named[0].name} {named[0].version}")
+    look.fact("libraries_not_of_their_package", told, one.environment.prefix, "elf-strings")
+
+
+def _told(look: Look, library: Library, real: str) -> Told | None:
+    """Return what a library tells of its version; read once, as the texts of large ones are long."""
+    return look.shared.once(f"told:{real}", lambda: libraries.told_by(look.elf(real), library, real))
+
+
+def _same(own: str, package: str) -> bool:
+    """Tell whether two versions agree in the numbers that both have (2.30.7 and 2.30.7.post1 do)."""
+    pairs = zip(re.findall(r"\d+", own.partition("+")[0]), re.findall(r"\d+", package.partition("+")[0]))
+    return all(int(a) == int(b) for a, b in pairs)
 
 
 def _is_loaded(result: Loading, real: str) -> bool:
@@ -35,7 +67,7 @@ def _is_loaded(result: Loading, real: str) -> bool:
 
 
 def _report(look: Look, result: Loading, library: Library, real: str, some_loaded: bool) -> None:
-    told = libraries.told_by(look.elf(real), library, real)
+    told = _told(look, library, real)
     if library.component == "aws-ofi-nccl" and told is None:
         return  # another maker's plug-in: see net_plugin
     if told is None:
