@@ -10,12 +10,21 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from stackcheck.catalog import parse, parse_rule
+from stackcheck.catalog.rulebook import Rulebook
 from stackcheck.model.release import Component, Gpu, Image, Instance
-from stackcheck.model.rule import Rule, Signature
+from stackcheck.model.rule import TARGET_SUBJECTS, Rule, Signature
+
+INDEX = "index.json"
+"""Names of components, made from the components by `stackcheck matrices index`."""
 
 
 class Store(Protocol):
     """Where matrix files come from: a directory, a zip, a dictionary in a test."""
+
+    @property
+    def is_one_set(self) -> bool:
+        """Whether all files are of one data set, so that its index covers them."""
+        ...
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Return the sorted names of the JSON files below a folder."""
@@ -48,7 +57,6 @@ class Catalog:
         self._components: dict[str, Component | None] = {}
         self._gpus: dict[str, Gpu | None] = {}
         self._instances: dict[str, Instance | None] = {}
-        self._rule_files: dict[str, Any] = {}
 
     @cached_property
     def version(self) -> str:
@@ -164,35 +172,27 @@ class Catalog:
         return dict(body.get("families", body))
 
     @cached_property
+    def rulebook(self) -> Rulebook:
+        """The rules and advisories, parsed on demand."""
+        return Rulebook(self._store)
+
+    @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """All rules and advisories, sorted by id."""
-        found: list[Rule] = []
-        for folder in ("rules", "advisories"):
-            for name in self._store.names(folder):
-                found.extend(
-                    parse_rule.rules(self._store.read(f"{folder}/{name}"), f"matrices/{folder}/{name}")
-                )
-        return tuple(sorted(found, key=lambda r: r.id))
+        return self.rulebook.all()
 
     def stack_rules(self, components: Collection[str]) -> tuple[Rule, ...]:
-        """Return the rules that can fire on a stack of these components, sorted by id.
+        """Return the rules that can fire on a stack of these components, sorted by id."""
 
-        A rule that demands a log, a variable or a fact of a node, or a component that is not there, is not even parsed.
-        """
-        if "rules" in self.__dict__:
-            return tuple(r for r in self.rules if r.solver)
-        found: list[Rule] = []
-        for folder in ("rules", "advisories"):
-            for name in self._store.names(folder):
-                where = f"{folder}/{name}"
-                if where not in self._rule_files:
-                    self._rule_files[where] = self._store.read(where)
-                found.extend(parse_rule.rules(self._rule_files[where], f"matrices/{where}", among=components))
-        return tuple(sorted(found, key=lambda r: r.id))
+        def known(subject: str) -> bool:
+            head = subject.partition(".")[0]
+            return ":" not in subject and (head in components or head in TARGET_SUBJECTS)
+
+        return self.rulebook.about(known, stacks_only=True)
 
     def rule(self, name: str) -> Rule | None:
         """Return the rule or advisory of this id, or None."""
-        return next((r for r in self.rules if r.id == name), None)
+        return self.rulebook.rule(name)
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
@@ -212,7 +212,16 @@ class Catalog:
 
     @cached_property
     def aliases(self) -> Mapping[str, str]:
-        """Every name under which a component is known, normalised, to its id."""
+        """Every name under which a component is known, normalised, to its id.
+
+        Taken from index.json where the data set has one that covers all of it: reading every component for its names would cost each
+        check more than the check itself.
+        """
+        index = self._index.get("aliases")
+        return index if index is not None else self.gathered_aliases()
+
+    def gathered_aliases(self) -> dict[str, str]:
+        """Return the aliases read from the components themselves; what index.json is made of."""
         names: dict[str, str] = {}
         for component in self.components():
             for alias in (component.id, component.name, *component.aliases):
@@ -220,7 +229,14 @@ class Catalog:
             for package in component.packages:
                 names.setdefault(normalised(package.rpartition("/")[2]), component.id)
         names.update({i: i for i in self.component_ids})
-        return names
+        return dict(sorted(names.items()))
+
+    @cached_property
+    def _index(self) -> Mapping[str, Any]:
+        if not self._store.is_one_set or not self._store.exists(INDEX):
+            return {}
+        body: Mapping[str, Any] = self._store.read(INDEX)
+        return body
 
     def nearest(self, name: str, among: tuple[str, ...]) -> tuple[str, ...]:
         """Return up to three known names that look like `name`, best first."""

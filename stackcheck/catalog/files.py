@@ -1,7 +1,7 @@
 """Where the matrices are, and reading their JSON files.
 
-Order of preference: the directory given (`--matrices`), `STACKCHECK_MATRICES`, the data inside the wheel, the checkout's folder
-beside the package. A directory that holds a file `VERSION` is a whole data set; one without is an overlay laid over the shipped set,
+Order of preference: the directory given (`--matrices`), `STACKCHECK_MATRICES`, a newer data set that `stackcheck matrices update`
+installed for this user, the data inside the wheel, the checkout's folder beside the package. A directory that holds a file `VERSION` is a whole data set; one without is an overlay laid over the shipped set,
 file by file. `os.path` is used instead of pathlib: this module is on the start-up path of every command.
 """
 
@@ -16,6 +16,8 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InputError, MatrixError
 
 VARIABLE = "STACKCHECK_MATRICES"
+FORMAT = 1
+"""The format of data sets that this code reads; a data set states its own in the file FORMAT (1 if it has none)."""
 _LARGEST = 64_000_000  # bytes of one matrix file
 _DEEPEST = 60  # nesting levels
 
@@ -45,16 +47,72 @@ def open_catalog(directory: str | None = None, environ: Mapping[str, str] = os.e
         MatrixError: a file breaks its schema; the message has file and JSON pointer.
     """
     chosen = directory or environ.get(VARIABLE) or None
+    base = base_root(environ)
     if chosen is None:
-        return Catalog(FileStore((matrices_root(),)))
+        return Catalog(FileStore((base,)))
     if not os.path.isdir(chosen):
         raise InputError("no such directory of matrices", where=chosen, fix=f"check --matrices or {VARIABLE}")
     whole = os.path.isfile(os.path.join(chosen, "VERSION"))
-    roots = (chosen,) if whole else (chosen, matrices_root())
+    if whole and format_of(chosen) > FORMAT:
+        raise newer_format(chosen)
+    roots = (chosen,) if whole else (chosen, base)
     from stackcheck.catalog.validate import validate_directory
 
     validate_directory(chosen, schemas=os.path.join(matrices_root(), "schema"))
     return Catalog(FileStore(roots))
+
+
+def base_root(environ: Mapping[str, str]) -> str:
+    """Return the root that counts when the user names none: an installed data set if it is newer than the shipped one."""
+    shipped = matrices_root()
+    installed = installed_root(environ)
+    if installed and format_of(installed) <= FORMAT and version_of(installed) > version_of(shipped):
+        return installed
+    return shipped
+
+
+def installed_home(environ: Mapping[str, str]) -> str:
+    """Return the directory for data sets of this user, or an empty text if there is no home."""
+    home = environ.get("HOME")
+    base = environ.get("XDG_DATA_HOME") or (home and os.path.join(home, ".local", "share"))
+    return os.path.join(base, "stackcheck", "matrices") if base else ""
+
+
+def installed_root(environ: Mapping[str, str]) -> str:
+    """Return the data set that the first line of the file `active` names, or an empty text."""
+    home = installed_home(environ)
+    if not home:
+        return ""
+    try:
+        with open(os.path.join(home, "active"), encoding="utf-8") as file:
+            name = file.readline(200).strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if not name or not name.replace("-", "").replace(".", "").isalnum() or name.startswith("."):
+        return ""
+    root = os.path.join(home, name)
+    return root if os.path.isfile(os.path.join(root, "VERSION")) else ""
+
+
+def version_of(root: str) -> tuple[int, ...]:
+    """Return the calendar version of a data set as numbers; empty if it has none."""
+    parts = FileStore((root,)).text("VERSION").split(".")
+    return tuple(map(int, parts)) if all(p.isascii() and p.isdigit() for p in parts) else ()
+
+
+def format_of(root: str) -> int:
+    """Return the format of a data set; 1 if it states none."""
+    text = FileStore((root,)).text("FORMAT") or "1"
+    return int(text) if text.isascii() and text.isdigit() else FORMAT + 1
+
+
+def newer_format(where: str) -> MatrixError:
+    """Return the fault of a data set that this code is too old for."""
+    return MatrixError(
+        f"a data set of format {format_of(where)}, newer than this stackcheck reads ({FORMAT})",
+        where=where,
+        fix="upgrade stackcheck",
+    )
 
 
 class FileStore:
@@ -63,6 +121,11 @@ class FileStore:
     def __init__(self, roots: tuple[str, ...]) -> None:
         """Look into `roots`, the most important first."""
         self.roots = roots
+
+    @property
+    def is_one_set(self) -> bool:
+        """Whether there is one root only."""
+        return len(self.roots) == 1
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Return the file names below `folder` (one level of sub-folders included), sorted, as `sub/name.json`."""

@@ -339,6 +339,12 @@ def attribute_types(catalog: Catalog) -> Iterator[Fault]:
                     yield Fault(where, fault.what)
 
 
+def index_is_current(catalog: Catalog) -> Iterator[Fault]:
+    """index.json holds the names that the components have."""
+    if dict(catalog.aliases) != catalog.gathered_aliases():
+        yield Fault("index.json", "differs from the components; run: stackcheck matrices index")
+
+
 CHECKS: tuple[Check, ...] = (
     Check("REF:001", "requirements and bundles name known components", requirement_targets),
     Check("REF:002", "rules speak of known subjects", rule_subjects),
@@ -349,6 +355,7 @@ CHECKS: tuple[Check, ...] = (
     Check("REF:007", "instance types have known GPUs", instance_gpus),
     Check("REF:008", "images hold known components in readable versions", image_contents),
     Check("REF:009", "aliases are unambiguous", alias_clashes),
+    Check("REF:010", "index.json is current", index_is_current),
     Check("RNG:001", "requirement ranges parse and are not empty", requirement_ranges),
     Check("RNG:002", "rule ranges parse and are not empty", rule_ranges),
     Check("CON:001", "bundles agree with requirements", bundle_contradictions),

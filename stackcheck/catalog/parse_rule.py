@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from stackcheck.catalog import parse
 from stackcheck.catalog.relations import RELATIONS
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.kinds import Grade, Kind, Severity
@@ -30,45 +29,8 @@ from stackcheck.model.rule import (
 )
 
 _DEFAULT_GRADE = {Severity.ERROR: Grade.BROKEN, Severity.WARNING: Grade.DEGRADED, Severity.INFO: Grade.CAVEAT}
-_NO_COMPONENT = frozenset(
-    {"gpu", "instance", "arch", "image", "gpu_count", "all", "any", "not", "relation", "left", "right"}
-)
 _BOUNDS = {"min": "minimum", "max": "maximum", "above": "above", "below": "below"}
 _DEEPEST = 12  # levels of combinators
-
-
-def rules(body: Mapping[str, Any], where: str, *, among: Collection[str] | None = None) -> tuple[Rule, ...]:
-    """Return the rules of a file under rules/, or the one of a file under advisories/; only those that can
-    fire on a stack of the components `among`, if given.
-
-    Raises:
-        MatrixError: with the JSON pointer of the part that is wrong.
-    """
-    try:
-        table = parse.sources(
-            body.get("sources") if isinstance(body.get("sources"), dict) else body.get("source_table")
-        )
-        rows = enumerate(body["rules"]) if "rules" in body else [(-1, body)]
-        return tuple(
-            rule(row, table, f"{where}#/rules/{i}" if i >= 0 else f"{where}#")
-            for i, row in rows
-            if among is None or _binds(row, among)
-        )
-    except (KeyError, ValueError, TypeError, AttributeError) as fault:
-        raise MatrixError(f"{type(fault).__name__}: {fault}", where=where, fix="see docs/rules.md") from fault
-
-
-def _binds(row: Mapping[str, Any], components: Collection[str]) -> bool:
-    """Whether a rule can fire on a stack of these components: all that it demands is one of them or part of the target."""
-    if row.get("solver", True) is False:
-        return False
-    demanded = row["when"] if isinstance(row["when"], dict) else {}
-    for part in (demanded, *(p for p in demanded.get("all", ()) if isinstance(p, dict))):
-        for key in part:
-            head = key.partition(".")[0]
-            if ":" in key or (head not in components and head not in _NO_COMPONENT):
-                return False
-    return True
 
 
 def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rule:

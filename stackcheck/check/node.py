@@ -154,6 +154,7 @@ class Node:
         self.catalog = catalog
         self.inventory = inventory
         self._seen: dict[str, Seen | None] = {}
+        self._known: dict[str, bool] = {}
 
     @cached_property
     def observations(self) -> Mapping[str, tuple[Observation, ...]]:
@@ -242,6 +243,12 @@ class Node:
                 if not isinstance(value, Missing):
                     lent.setdefault(row["attribute"], value)
         return lent
+
+    def knows(self, subject: str) -> bool:
+        """Whether a subject has a value here, be it that it is absent."""
+        if subject not in self._known:
+            self._known[subject] = self.value(subject) is not Missing.UNKNOWN
+        return self._known[subject]
 
     def value(self, subject: str) -> Any:
         """Return what a subject means here, or a `Missing`."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from stackcheck.catalog.evaluate import fires
 from stackcheck.check.node import Node
-from stackcheck.check.wording import evidence_for, filled, filled_value, refs
+from stackcheck.check.wording import evidence_for, filled, filled_value, is_filled, refs
 from stackcheck.model.finding import Finding, Remedy
-from stackcheck.model.rule import Rule, head_of
+from stackcheck.model.rule import RemedyTemplate, Rule, head_of
 
 
 def rule_findings(node: Node) -> list[Finding]:
     """Return a finding for each rule that fires."""
-    return [finding_of(rule, node) for rule in node.catalog.rules if fires(rule, node)]
+    return [finding_of(rule, node) for rule in node.catalog.rulebook.about(node.knows) if fires(rule, node)]
 
 
 def finding_of(rule: Rule, node: Node) -> Finding:
@@ -27,15 +27,18 @@ def finding_of(rule: Rule, node: Node) -> Finding:
         evidence=evidence_for(_looked_at(rule), node),
         why=filled(rule.why, node),
         impact=filled(rule.impact or rule.symptom, node),
-        remedy=tuple(
-            Remedy(
-                filled(r.text, node),
-                {subject: filled_value(value, node) for subject, value in r.sets.items()},
-                run=filled(r.run, node) if r.run else "",
-            )
-            for r in rule.remedies
-        ),
+        remedy=tuple(_remedy(r, node) for r in rule.remedies),
         sources=refs(rule.source_table, rule.sources),
+    )
+
+
+def _remedy(template: RemedyTemplate, node: Node) -> Remedy:
+    """Return a remedy in words; what it sets is left out where it names something unknown here."""
+    sets = template.sets if all(is_filled(v, node) for v in template.sets.values()) else {}
+    return Remedy(
+        filled(template.text, node),
+        {subject: filled_value(value, node) for subject, value in sets.items()},
+        run=filled(template.run, node) if template.run else "",
     )
 
 

@@ -33,22 +33,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="leave out the resolution of every GPU and instance type"
     )
     add_matrices(lint)
-    from stackcheck.cli import matrices_harvest
+    index = actions.add_parser("index", help="write index.json anew, after components changed")
+    add_matrices(index)
+    from stackcheck.cli import matrices_diff, matrices_harvest, matrices_update
 
     harvest = actions.add_parser("harvest", help="what upstream says that the matrices do not")
     matrices_harvest.add_arguments(harvest)
+    update = actions.add_parser("update", help="install newer data, or return to the data before")
+    matrices_update.add_arguments(update)
+    diff = actions.add_parser("diff", help="the verdicts and facts that two data sets do not share")
+    matrices_diff.add_arguments(diff)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do the action."""
     from stackcheck.catalog import open_catalog
-    from stackcheck.cli import matrices_harvest
+    from stackcheck.cli import matrices_diff, matrices_harvest, matrices_update
 
-    others = {"harvest": matrices_harvest.run}
+    others = {"harvest": matrices_harvest.run, "update": matrices_update.run, "diff": matrices_diff.run}
     if options.action in others:
         return others[options.action](options)
     catalog = open_catalog(options.matrices)
-    return {"status": _status, "lint": _lint}[options.action](catalog, options)
+    return {"status": _status, "lint": _lint, "index": _index}[options.action](catalog, options)
+
+
+def _index(catalog: Catalog, options: argparse.Namespace) -> int:
+    import json
+
+    from stackcheck.catalog.catalog import INDEX
+    from stackcheck.catalog.files import matrices_root
+
+    root = options.matrices or matrices_root()
+    body = {
+        "about": "Made by `stackcheck matrices index`; do not edit.",
+        "aliases": catalog.gathered_aliases(),
+    }
+    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    streams.write_file(f"{root}/{INDEX}", text)
+    streams.answer(f"wrote {INDEX}: {len(body['aliases'])} names")
+    return streams.OK
 
 
 def _status(catalog: Catalog, options: argparse.Namespace) -> int:

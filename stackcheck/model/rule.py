@@ -12,6 +12,10 @@ PREFIXES = ("env", "fact", "log", "limit", "module", "service", "device", "file"
 """Subjects that are observations of a node, not things with releases."""
 
 
+TARGET_SUBJECTS = frozenset({"gpu", "instance", "arch", "image", "gpu_count"})
+"""Subjects that say what a stack is for; no component has such a name."""
+
+
 class InRange(NamedTuple):
     """A version (or capability) lies in a range; on a string subject: equals the text."""
 

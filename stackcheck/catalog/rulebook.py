@@ -1,0 +1,137 @@
+"""The rules and advisories of the matrices, parsed when somebody needs them.
+
+There are many hundred, and a question about one stack or node concerns few: a rule that demands something nobody knows about
+here cannot fire, so it is passed over by the JSON of its condition alone, without being parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+from stackcheck.catalog import parse, parse_rule
+from stackcheck.model.errors import MatrixError
+from stackcheck.model.release import Source
+from stackcheck.model.rule import Rule
+
+_FOLDERS = ("rules", "advisories")
+
+
+class RuleFiles(Protocol):
+    """Where rule files come from."""
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Return the sorted names of the JSON files below a folder."""
+        ...
+
+    def read(self, name: str) -> Any:
+        """Return the JSON value of a file."""
+        ...
+
+
+class Row:
+    """One rule as JSON, with what it demands; parsed once, on demand."""
+
+    __slots__ = ("_body", "_parsed", "_table", "demands", "for_stacks", "id", "where")
+
+    def __init__(self, body: Mapping[str, Any], table: Mapping[str, Source], where: str) -> None:
+        """Note what a rule demands.
+
+        Raises:
+            KeyError, TypeError: it has no id or no condition.
+        """
+        self.id = str(body["id"])
+        self.where = where
+        self.for_stacks = body.get("solver", True) is not False
+        self.demands = tuple(_demanded(body["when"]))
+        self._body = body
+        self._table = table
+        self._parsed: Rule | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """The parsed rule.
+
+        Raises:
+            MatrixError: with the JSON pointer of the part that is wrong.
+        """
+        if self._parsed is None:
+            try:
+                self._parsed = parse_rule.rule(self._body, self._table, self.where)
+            except (KeyError, ValueError, TypeError, AttributeError) as fault:
+                raise MatrixError(
+                    f"{type(fault).__name__}: {fault}", where=self.where, fix="see docs/rules.md"
+                ) from fault
+        return self._parsed
+
+
+class Rulebook:
+    """All rules of one set of matrices, sorted by id."""
+
+    def __init__(self, files: RuleFiles) -> None:
+        """Read from `files` on demand."""
+        self._files = files
+
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
+        rows = [
+            row
+            for folder in _FOLDERS
+            for name in self._files.names(folder)
+            for row in self._read(f"{folder}/{name}")
+        ]
+        return tuple(sorted(rows, key=lambda r: r.id))
+
+    def _read(self, name: str) -> Iterator[Row]:
+        body = self._files.read(name)
+        where = f"matrices/{name}"
+        try:
+            listed = body.get("sources")
+            table = parse.sources(listed if isinstance(listed, dict) else body.get("source_table"))
+            if "rules" in body:
+                for i, row in enumerate(body["rules"]):
+                    yield Row(row, table, f"{where}#/rules/{i}")
+            else:
+                yield Row(body, table, f"{where}#")
+        except (KeyError, ValueError, TypeError, AttributeError) as fault:
+            raise MatrixError(
+                f"{type(fault).__name__}: {fault}", where=where, fix="see docs/rules.md"
+            ) from fault
+
+    def all(self) -> tuple[Rule, ...]:
+        """Return every rule."""
+        return tuple(row.rule for row in self._rows)
+
+    def about(self, known: Callable[[str], bool], *, stacks_only: bool = False) -> tuple[Rule, ...]:
+        """Return the rules whose demands are all `known`; those for the solver alone, if asked."""
+        return tuple(
+            row.rule
+            for row in self._rows
+            if (row.for_stacks or not stacks_only) and all(known(subject) for subject in row.demands)
+        )
+
+    def rule(self, name: str) -> Rule | None:
+        """Return the rule of this id, or None."""
+        row = self._by_id.get(name)
+        return row.rule if row is not None else None
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, Row]:
+        return {row.id: row for row in self._rows}
+
+
+def _demanded(condition: Any) -> Iterator[str]:
+    """Yield the subjects that must be known for a condition to be true: those outside of any and not."""
+    if not isinstance(condition, dict):
+        return
+    if "relation" in condition:
+        yield str(condition.get("left"))
+        yield str(condition.get("right"))
+        return
+    for key, value in condition.items():
+        if key == "all":
+            for part in value if isinstance(value, list) else ():
+                yield from _demanded(part)
+        elif key not in ("any", "not"):
+            yield key
