@@ -6,9 +6,14 @@ import argparse
 import os
 import shlex
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 from stackcheck.cli.parser import add_matrices
 from stackcheck.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from stackcheck.catalog.catalog import Catalog
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the catalog and run the app.
+    """Run the app.
 
     Raises:
         UsageError: flags do not fit together, or there is no terminal.
@@ -44,18 +49,23 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "no terminal to draw on", fix="run it in a terminal, or use --web, `show` or `resolve`"
         )
-    from stackcheck.catalog import open_catalog
     from stackcheck_tui.app import run as run_app
 
-    catalog = open_catalog(options.matrices)
     return run_app(
-        catalog,
+        partial(_opened, options.matrices),
         files=options.files,
         web=options.web,
         host=options.host,
         port=options.port,
         command=shlex.join(_again(options)),
     )
+
+
+def _opened(matrices: str | None) -> Catalog:
+    """Open the catalog; called by the app's first worker, so that the first screen need not wait for the data."""
+    from stackcheck.catalog import open_catalog
+
+    return open_catalog(matrices)
 
 
 def _again(options: argparse.Namespace) -> list[str]:

@@ -35,7 +35,8 @@ async def driven(
     start: str = "matrix", size: tuple[int, int] = (120, 40), **options: Any
 ) -> AsyncIterator[tuple[StackcheckApp, Pilot[int]]]:
     """Run the app on the small data set, and hand out the app and its pilot once it is calm."""
-    app = StackcheckApp(options.pop("catalog", None) or catalog(), start=start, **options)
+    data = options.pop("catalog", None) or catalog()
+    app = StackcheckApp(lambda: data, start=start, **options)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         yield app, pilot

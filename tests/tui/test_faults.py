@@ -108,7 +108,7 @@ async def test_an_unknown_gpu_names_the_nearest() -> None:
 
 @pytest.mark.asyncio
 async def test_our_own_fault_ends_the_app_and_is_kept_for_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = StackcheckApp(catalog())
+    app = StackcheckApp(catalog)
     with pytest.raises(WorkerFailed):
         async with app.run_test() as pilot:
             await settle(pilot)

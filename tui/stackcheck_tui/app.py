@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from stackcheck.catalog.catalog import Catalog
-from stackcheck.model.inventory import Inventory
 from stackcheck_tui.actions import PAGES, bindings, known_on
 from stackcheck_tui.desk import Desk
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.theme import NIGHT
 
+if TYPE_CHECKING:
+    from stackcheck.catalog.catalog import Catalog
+    from stackcheck.model.inventory import Inventory
+
 _LONGEST_TRAIL = 50
+
+
+def _factory(page: str) -> Any:
+    """Return what makes a screen; its module is imported when it is first shown."""
+
+    def make() -> Page:
+        import importlib
+
+        module = importlib.import_module(f"stackcheck_tui.screens.{page}")
+        made: Page = getattr(module, f"{page.capitalize()}Page")()
+        return made
+
+    return make
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +47,29 @@ class StackcheckApp(App[int]):
     """See what goes with what and why, try a stack, read a node."""
 
     TITLE = "stackcheck"
-    CSS_PATH: ClassVar[Any] = ["styles/app.tcss", "styles/pages.tcss", "styles/dialogs.tcss"]
+    CSS_PATH: ClassVar[Any] = ["styles/app.tcss"]
+    MODES: ClassVar[dict[str, Any]] = {page: _factory(page) for page in PAGES}
     BINDINGS = bindings()
     ENABLE_COMMAND_PALETTE = True
 
     def __init__(
         self,
-        catalog: Catalog,
+        opening: Callable[[], Catalog],
         *,
         files: Sequence[str] = (),
         inventory: Inventory | None = None,
         start: str = "matrix",
     ) -> None:
+        # The mode to begin with is Textual's class attribute; ours depends on what is opened.
+        vars(self)["DEFAULT_MODE"] = "node" if files or inventory is not None else start
         super().__init__()
-        self.desk = Desk(catalog)
+        self.desk = Desk(opening)
         self.files = tuple(files)
         self.inventory = inventory
-        self.start = "node" if files or inventory is not None else start
-        self.trail: list[Place] = []
-        self.fault: Exception | None = None
-
-    def on_mount(self) -> None:
-        """Show the first screen."""
         self.register_theme(NIGHT)
         self.theme = NIGHT.name
-        for page in PAGES:
-            self.add_mode(page, _factory(page))
-        self.switch_mode(self.start)
+        self.trail: list[Place] = []
+        self.fault: Exception | None = None
 
     # places
 
@@ -104,6 +115,11 @@ class StackcheckApp(App[int]):
         if self.trail:
             place = self.trail.pop()
             self._enter(place.page, place.subject)
+
+    def give_up(self, error: Exception) -> None:
+        """End with a fault that the command line then tells."""
+        self.fault = error
+        self.exit(return_code=2)
 
     # what holds everywhere
 
@@ -179,19 +195,6 @@ class StackcheckApp(App[int]):
         self._close_messages_no_wait()
 
 
-def _factory(page: str) -> Any:
-    """Return what makes a screen; its module is imported when it is first shown."""
-
-    def make() -> Page:
-        import importlib
-
-        module = importlib.import_module(f"stackcheck_tui.screens.{page}")
-        made: Page = getattr(module, f"{page.capitalize()}Page")()
-        return made
-
-    return make
-
-
 def _runner(app: StackcheckApp, owner: Any, method: str) -> Any:
     async def run() -> None:
         await app.run_action(method, owner)
@@ -200,7 +203,7 @@ def _runner(app: StackcheckApp, owner: Any, method: str) -> Any:
 
 
 def run(
-    catalog: Catalog,
+    opening: Callable[[], Catalog],
     *,
     files: Sequence[str] = (),
     inventory: Inventory | None = None,
@@ -219,7 +222,7 @@ def run(
         from stackcheck_tui.web import serve
 
         return serve(command, host=host, port=port)
-    app = StackcheckApp(catalog, files=files, inventory=inventory)
+    app = StackcheckApp(opening, files=files, inventory=inventory)
     code = app.run()
     if app.fault is not None:
         raise app.fault

@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackcheck.catalog.catalog import Catalog
-from stackcheck.model.explanation import Explanation
-from stackcheck.model.finding import Report
-from stackcheck.model.inventory import Inventory
-from stackcheck.model.stack import Stack
-from stackcheck.solver.pair_facts import PairStory
-from stackcheck.solver.pairing import Pairing
-from stackcheck.solver.request import Request
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first paint needs none of it
+    from stackcheck.catalog.catalog import Catalog
+    from stackcheck.model.explanation import Explanation
+    from stackcheck.model.finding import Report
+    from stackcheck.model.inventory import Inventory
+    from stackcheck.model.stack import Stack
     from stackcheck.solver.encode import Encoding
+    from stackcheck.solver.pair_facts import PairStory
+    from stackcheck.solver.pairing import Pairing
+    from stackcheck.solver.request import Request
     from stackcheck.solver.search import Solution
 
 
@@ -40,12 +39,25 @@ class Verdict:
 
 
 class Desk:
-    """The library behind one catalog."""
+    """The library behind one catalog, which is opened when the first worker asks for it."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._lock = threading.Lock()
+    def __init__(self, opening: Callable[[], Catalog]) -> None:
+        self._opening = opening
+        self._lock = threading.RLock()
+        self._opened: Catalog | None = None
         self._asked: tuple[Request, Encoding, Solution | None] | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog; reads the disk at first, so ask for it in workers alone.
+
+        Raises:
+            StackcheckError: it cannot be opened.
+        """
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._opening()
+            return self._opened
 
     def picture(self, view: View) -> Pairing:
         """Return the graded picture of two axes."""

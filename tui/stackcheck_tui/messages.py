@@ -6,6 +6,8 @@ from typing import Any
 
 from textual.message import Message
 
+from stackcheck.model.errors import StackcheckError
+
 
 class Answered(Message):
     """A worker has an answer; `generation` tells whether anybody still waits for it."""
@@ -20,11 +22,11 @@ class Answered(Message):
 class Failed(Message):
     """A worker ended in a fault that a person can act on."""
 
-    def __init__(self, topic: str, generation: int, text: str) -> None:
+    def __init__(self, topic: str, generation: int, error: StackcheckError) -> None:
         super().__init__()
         self.topic = topic
         self.generation = generation
-        self.text = text
+        self.error = error
 
 
 class Progressed(Message):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from stackcheck.model.explanation import Explanation, NotTaken, Verdict
-from stackcheck.model.finding import Finding, Remedy
 from stackcheck.model.kinds import Grade, Severity
-from stackcheck.model.stack import Alternative, Pin, Stack
 from stackcheck.report.style import GRADE_SIGNS, visible, visible_lines
-from stackcheck.report.wording import evidence_text, remedy_lines
-from stackcheck.solver.pair_facts import PairFact, PairStory
+
+if TYPE_CHECKING:  # the first paint needs signs and colours alone
+    from stackcheck.model.explanation import Explanation, NotTaken
+    from stackcheck.model.finding import Finding, Remedy
+    from stackcheck.model.stack import Alternative, Pin, Stack
+    from stackcheck.solver.pair_facts import PairFact, PairStory
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 STEP = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
@@ -138,9 +140,9 @@ def pin(one: Pin, *, width: int = 0) -> Content:
 
 
 _VERDICTS = {
-    Verdict.EXCLUDED: "impossible",
-    Verdict.GIVEN: "not with what is chosen before it",
-    Verdict.LATER: "possible, less preferred",
+    "excluded": "impossible",
+    "given": "not with what is chosen before it",
+    "later": "possible, less preferred",
 }
 
 
@@ -214,6 +216,8 @@ def alternative(one: Alternative) -> Content:
 
 def remedy(one: Remedy, *, tried: bool) -> Content:
     """Return one remedy with its mark for what-if."""
+    from stackcheck.report.wording import remedy_lines
+
     first, *rest = remedy_lines(one)
     mark = "●" if tried else ("○" if one.sets else " ")
     proved = Content.styled("  proved", "$text-success") if one.proved else Content()
@@ -223,6 +227,8 @@ def remedy(one: Remedy, *, tried: bool) -> Content:
 
 def finding(one: Finding, *, width: int = 0) -> Content:
     """Return everything about a finding but its remedies."""
+    from stackcheck.report.wording import evidence_text
+
     told = [
         Content.assemble(severe(one.severity), "  ", (str(one.kind), MUTED), "  ", (visible(one.id), MUTED)),
         Content.styled(visible(one.title), "bold"),

@@ -28,6 +28,7 @@ class AdvisoriesPage(Page):
     """A table of known faults and rules, and everything about one."""
 
     PAGE = "advisories"
+    CSS_PATH = ["../styles/lists.tcss", "../styles/advisories.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("advisories")
 
     def __init__(self) -> None:
@@ -50,8 +51,7 @@ class AdvisoriesPage(Page):
         table = self.query_one(Table)
         table.lay_columns((("", 1), ("id", 34), ("what", 0)))
         table.focus()
-        catalog = self.desk.catalog
-        self.ask("rules", lambda: catalog.rules)
+        self.ask("rules", lambda: self.desk.catalog.rules)
 
     def answer_rules(self, rules: tuple[Rule, ...]) -> None:
         """Show the rules."""

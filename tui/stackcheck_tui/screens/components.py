@@ -32,6 +32,7 @@ class ComponentsPage(Page):
     """What there is, how it is looked after, and what hangs on it."""
 
     PAGE = "components"
+    CSS_PATH = ["../styles/lists.tcss", "../styles/components.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("components")
 
     def __init__(self) -> None:
@@ -40,6 +41,8 @@ class ComponentsPage(Page):
         self.version = ""
         self.answer: Answer | None = None
         self._all: tuple[Component, ...] = ()
+        self._layers: list[str] = []
+        self._today = ""
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
@@ -57,12 +60,15 @@ class ComponentsPage(Page):
         tree.guide_depth = 2
         tree.border_title = "Components"
         tree.focus()
-        catalog = self.desk.catalog
-        self.ask("all", catalog.components)
+        self.ask("all", self._everything)
 
-    def answer_all(self, components: tuple[Component, ...]) -> None:
+    def _everything(self) -> tuple[tuple[Component, ...], list[str]]:
+        catalog = self.desk.catalog
+        return catalog.components(), list(catalog.policy.get("lock_export_layers", ()))
+
+    def answer_all(self, answer: tuple[tuple[Component, ...], list[str]]) -> None:
         """Grow the tree."""
-        self._all = components
+        self._all, self._layers = answer
         self._grow("")
         self._ask()
 
@@ -77,7 +83,7 @@ class ComponentsPage(Page):
             ).lower()
             if all(w in names for w in words):
                 layers.setdefault(component.layer, []).append(component)
-        order: list[str] = list(self.desk.catalog.policy.get("lock_export_layers", ()))
+        order = self._layers
         chosen = None
         for layer in sorted(layers, key=lambda n: (order.index(n) if n in order else len(order), n)):
             branch = tree.root.add(layer, expand=True)
@@ -113,13 +119,14 @@ class ComponentsPage(Page):
             self._ask()
 
     def _ask(self) -> None:
-        name, version, catalog = self.component, self.version, self.desk.catalog
+        name, version = self.component, self.version
 
         def work() -> Answer | None:
+            catalog = self.desk.catalog
             component = catalog.component(name)
             if component is None:
                 return None
-            today = catalog.version.replace(".", "-")
+            today = self._today = catalog.version.replace(".", "-")
             return component, timeline(component, today), surroundings(catalog, component, version)
 
         self.ask("component", work)
@@ -144,7 +151,7 @@ class ComponentsPage(Page):
         columns = [("", 1), ("release", 12), ("date", 10), ("until", 10), ("builds", 18), ("", 0)]
         roomy = table.size.width >= _ROOMY
         table.lay_columns([c for c in columns if roomy or c[0] not in ("date", "builds")])
-        axis, lines = bars(spans, self.desk.catalog.version.replace(".", "-"), table.rest_width)
+        axis, lines = bars(spans, self._today, table.rest_width)
         table.ordered_columns[-1].label = Text(axis)
         for span, line in zip(spans, lines, strict=True):
             until = span.end if span.stated else ""

@@ -13,6 +13,7 @@ Result = TypeVar("Result")
 class Dialog(ModalScreen[Result]):
     """A dialog that escape, or a click outside it, closes."""
 
+    CSS_PATH = ["../styles/lists.tcss", "../styles/dialogs.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "close", "Close")]
 
     def action_close(self) -> None:

@@ -77,7 +77,7 @@ class ExportScreen(Dialog[None]):
             existed = os.path.exists(path)  # noqa: PTH110
             write_file(path, text)
         except StackcheckError as fault:
-            self.post_message(Failed("saved", 0, str(fault)))
+            self.post_message(Failed("saved", 0, fault))
         else:
             self.post_message(Answered("saved", 0, f"{'Replaced' if existed else 'Wrote'} {path}"))
 
@@ -88,7 +88,7 @@ class ExportScreen(Dialog[None]):
 
     def on_failed(self, message: Failed) -> None:
         """Say why not; the dialog stays for another path."""
-        self.notify(message.text, severity="error", markup=False)
+        self.notify(str(message.error), severity="error", markup=False)
 
     def action_copy_text(self) -> None:
         """Copy the text instead of writing it."""

@@ -34,6 +34,7 @@ class ImagesPage(Page):
     """A table of images with a filter, and the contents of one."""
 
     PAGE = "images"
+    CSS_PATH = ["../styles/lists.tcss", "../styles/images.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("images")
 
     def __init__(self) -> None:
@@ -43,6 +44,8 @@ class ImagesPage(Page):
         self.marked: list[Image] = []
         self._rest: Timer | None = None
         self._return_to = ""
+        self.families: tuple[str, ...] = ()
+        self.total = 0
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
@@ -51,7 +54,7 @@ class ImagesPage(Page):
                 yield Field(
                     "family", key="family", hint="any: dlc, ngc, upstream", words=("dlc", "ngc", "upstream")
                 )
-                yield Field("on GPU", key="gpu", hint="any: b300", words=self.desk.catalog.gpu_ids)
+                yield Field("on GPU", key="gpu", hint="any: b300")
                 yield Field("on driver", key="driver", hint="any: 550")
                 yield Field("holds", key="search", hint="torch>=2.9 vllm")
             yield Table(id="images")
@@ -63,6 +66,7 @@ class ImagesPage(Page):
         shown = self._columns()
         table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *shown))
         table.focus()
+        self.ask("words", lambda: self.desk.catalog.gpu_ids)
         self._ask()
 
     def _columns(self) -> tuple[tuple[str, int], ...]:
@@ -75,6 +79,12 @@ class ImagesPage(Page):
         if len(table.columns) not in (0, 4 + len(self._columns())):
             table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *self._columns()))
             self.answer_hits(self.hits)
+
+    def answer_words(self, gpus: tuple[str, ...]) -> None:
+        """Let the field of GPUs complete names."""
+        for field in self.query(Field):
+            if field.input.id == "gpu":
+                field.suggester.words = gpus
 
     def home(self) -> None:
         """Focus the table."""
@@ -111,9 +121,15 @@ class ImagesPage(Page):
 
     def _ask(self) -> None:
         query = self.wanted
-        catalog = self.desk.catalog
         self.query_one(Table).border_subtitle = "…"
-        self.ask("hits", lambda: search(catalog, query))
+        self.ask("hits", lambda: self._searched(query))
+
+    def _searched(self, query: Query) -> tuple[Hit, ...]:
+        catalog = self.desk.catalog
+        if not self.families:
+            self.families = tuple(dict.fromkeys(i.family for i in catalog.images))
+            self.total = len(catalog.images)
+        return search(catalog, query)
 
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with the filter."""
@@ -132,7 +148,7 @@ class ImagesPage(Page):
         if here in names:
             table.move_cursor(row=names.index(here), animate=False)
         table.border_title = "Images"
-        table.border_subtitle = f"{len(hits)} of {len(self.desk.catalog.images)} · newest first"
+        table.border_subtitle = f"{len(hits)} of {self.total} · newest first"
         if not hits:
             self.query_one(Panel).show(
                 Content.styled("No image fits all of that. Clear a field to see more.", telling.MUTED)
@@ -180,7 +196,7 @@ class ImagesPage(Page):
 
     def action_family(self) -> None:
         """Take the next family."""
-        families = ("", *dict.fromkeys(i.family for i in self.desk.catalog.images))
+        families = ("", *self.families)
         now = self.wanted.family if self.wanted.family in families else ""
         self.query_one("#family", Input).value = families[(families.index(now) + 1) % len(families)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.containers import Vertical
@@ -14,18 +14,19 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from stackcheck.model.kinds import Grade
-from stackcheck.solver.arrange import Order, arranged
-from stackcheck.solver.pair_facts import PairStory
-from stackcheck.solver.pairing import Pairing
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
 from stackcheck_tui.desk import View
 from stackcheck_tui.messages import CellMoved, CellOpened
 from stackcheck_tui.screens.page import Page
-from stackcheck_tui.screens.pick import Choice, PickScreen
-from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.grid import GradeGrid
 from stackcheck_tui.widgets.panel import Panel
+
+if TYPE_CHECKING:  # what the first paint can do without is imported when it is needed
+    from stackcheck.model.release import Gpu
+    from stackcheck.solver.pair_facts import PairStory
+    from stackcheck.solver.pairing import Pairing
+    from stackcheck_tui.screens.pick import Choice
 
 _PAUSE = 0.06  # seconds the cursor rests before the facts of its cell are asked for
 PICTURES = (
@@ -46,6 +47,7 @@ class MatrixPage(Page):
     """The central picture."""
 
     PAGE = "matrix"
+    CSS_PATH = ["../styles/matrix.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("matrix")
 
     def __init__(self) -> None:
@@ -53,7 +55,7 @@ class MatrixPage(Page):
         self.view = View()
         self.picture: Pairing | None = None
         self.story: PairStory | None = None
-        self.order = Order.NEWEST
+        self.order = ""
         self.filter = ""
         self.rows: tuple[int, ...] = ()
         self.columns: tuple[int, ...] = ()
@@ -63,14 +65,20 @@ class MatrixPage(Page):
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
         with Vertical(id="left"):
-            yield Input(placeholder="/ filter rows: 2.1 · col:b200 · is:supported", compact=True, id="search")
             yield GradeGrid(id="grid")
-            yield Static(id="legend")
-        yield Panel("Facts", id="facts")
 
     def on_mount(self) -> None:
-        """Ask for the first picture."""
+        """Paint the frame first, then bring in the rest and ask for the first picture."""
         self.query_one(GradeGrid).focus()
+        self.call_after_refresh(self.call_after_refresh, self._furnish)
+
+    async def _furnish(self) -> None:
+        """Mount what the first paint can do without."""
+        hint = "/ filter rows: 2.1 · col:b200 · is:supported"
+        left = self.query_one("#left")
+        await left.mount(Input(placeholder=hint, compact=True, id="search"), before="#grid")
+        await left.mount(Static(id="legend"))
+        await self.query_one("#body").mount(Panel("Facts", id="facts"))
         self._ask()
 
     def home(self) -> None:
@@ -91,7 +99,6 @@ class MatrixPage(Page):
 
     def _ask(self) -> None:
         view = self.view
-        self.query_one(GradeGrid).border_subtitle = "…"
         self.ask("picture", lambda: self.desk.picture(view))
 
     def answer_picture(self, picture: Pairing) -> None:
@@ -111,7 +118,10 @@ class MatrixPage(Page):
         grid = self.query_one(GradeGrid)
         here = self._at()
         column = here[1] if here else 0
-        self.rows, self.columns = arranged(picture, self.filter, self.order, column)
+        from stackcheck.solver.arrange import Order, arranged
+
+        order = Order(self.order) if self.order else Order.NEWEST
+        self.rows, self.columns = arranged(picture, self.filter, order, column)
         rows, columns, cells = self.rows, self.columns, picture.cells
         grades = tuple(Grade)
         at = self._place_of(*self._wanted) or (
@@ -126,7 +136,7 @@ class MatrixPage(Page):
             at=at,
         )
         grid.border_title = f"{picture.rows.title} {telling.TIMES} {picture.columns.title}"
-        grid.border_subtitle = f"{len(rows)} {telling.TIMES} {len(columns)} · {self.order}" + (
+        grid.border_subtitle = f"{len(rows)} {telling.TIMES} {len(columns)} · {order}" + (
             " · folded" if self.view.folded else ""
         )
         self._legend()
@@ -200,6 +210,8 @@ class MatrixPage(Page):
 
     def answer_opened(self, story: PairStory) -> None:
         """Open the dialog of a cell."""
+        from stackcheck_tui.screens.story import StoryScreen
+
         self.story = story
         title = f"{story.row.label} {telling.TIMES} {story.column.label}"
         self.app.push_screen(StoryScreen(title, telling.story(story, names=self._names())))
@@ -211,6 +223,8 @@ class MatrixPage(Page):
         self.ask("axes", lambda: (side, self._choices()))
 
     def _choices(self) -> list[Choice]:
+        from stackcheck_tui.screens.pick import Choice
+
         catalog = self.desk.catalog
         notes = {c.id: f"{c.layer} · {c.description}" for c in catalog.components()}
         notes |= {"gpu": "every GPU", "instance": "every instance type"}
@@ -218,6 +232,8 @@ class MatrixPage(Page):
 
     def answer_axes(self, answer: tuple[str, list[Choice]]) -> None:
         """Open the list of axes."""
+        from stackcheck_tui.screens.pick import PickScreen
+
         side, choices = answer
 
         def taken(name: str | None) -> None:
@@ -233,7 +249,13 @@ class MatrixPage(Page):
 
     def action_context(self) -> None:
         """Choose a GPU for the whole picture."""
-        choices = [Choice("", "any GPU"), *(Choice(g.id, g.id, g.name) for g in self.desk.catalog.gpus())]
+        self.ask("gpus", lambda: self.desk.catalog.gpus())
+
+    def answer_gpus(self, gpus: tuple[Gpu, ...]) -> None:
+        """Open the list of GPUs."""
+        from stackcheck_tui.screens.pick import Choice, PickScreen
+
+        choices = [Choice("", "any GPU"), *(Choice(g.id, g.id, g.name) for g in gpus)]
 
         def taken(name: str | None) -> None:
             if name is not None:
@@ -244,6 +266,8 @@ class MatrixPage(Page):
 
     def action_preset(self) -> None:
         """Choose one of the usual pictures."""
+        from stackcheck_tui.screens.pick import Choice, PickScreen
+
         choices = [Choice(f"{a} {b}", f"{a} {telling.TIMES} {b}") for a, b in PICTURES]
 
         def taken(name: str | None) -> None:
@@ -284,8 +308,10 @@ class MatrixPage(Page):
 
     def action_order(self) -> None:
         """Sort in the next way."""
-        orders = list(Order)
-        self.order = orders[(orders.index(self.order) + 1) % len(orders)]
+        from stackcheck.solver.arrange import Order
+
+        orders = [str(o) for o in Order]
+        self.order = orders[(orders.index(self.order or orders[0]) + 1) % len(orders)]
         self._arrange()
 
     def action_zoom(self) -> None:

@@ -32,6 +32,7 @@ class NodePage(Page):
     """Findings worst first, the evidence of one, its remedies, and what would be if they were applied."""
 
     PAGE = "node"
+    CSS_PATH = ["../styles/lists.tcss", "../styles/node.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("node")
 
     def __init__(self) -> None:

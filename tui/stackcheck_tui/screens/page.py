@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from stackcheck.model.errors import StackcheckError
 from stackcheck_tui.desk import Desk
 from stackcheck_tui.messages import Answered, BackChosen, Failed, Progressed, TabChosen
+from stackcheck_tui.widgets.keybar import KeyBar
 from stackcheck_tui.widgets.topbar import TopBar
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class Page(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Build the frame around the body."""
-        yield TopBar(self.PAGE, self.desk.catalog.version)
+        yield TopBar(self.PAGE)
         with Container(id="body"):
             yield from self.body()
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyBar()
 
     def body(self) -> Iterable[Widget]:
         """Build what is peculiar to this screen."""
@@ -78,7 +79,7 @@ class Page(Screen[None]):
         try:
             value = work()
         except StackcheckError as fault:
-            self.post_message(Failed(topic, generation, str(fault)))
+            self.post_message(Failed(topic, generation, fault))
         else:
             self.post_message(Answered(topic, generation, value))
 
@@ -90,7 +91,9 @@ class Page(Screen[None]):
     def on_failed(self, message: Failed) -> None:
         """Show a fresh fault."""
         if message.generation == self._generations.get(message.topic):
-            self.fault(message.topic, message.text)
+            if message.topic == "version":
+                self.stackcheck.give_up(message.error)  # without data there is nothing to show
+            self.fault(message.topic, str(message.error))
 
     def on_progressed(self, message: Progressed) -> None:
         """Show how far a slow worker is."""
@@ -118,7 +121,18 @@ class Page(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """Come back into view."""
+        self.call_after_refresh(self.call_after_refresh, self._awake)
+
+    def _awake(self) -> None:
         self.show_crumbs()
+        if not self._generations.get("version"):
+            self.ask("version", lambda: self.desk.catalog.version)
+
+    def answer_version(self, version: str) -> None:
+        """Show which data it is."""
+        bar = self.query_one(TopBar)
+        bar.version = version
+        bar.refresh()
 
     def visit(self, subject: Any) -> None:
         """Show a subject that another screen points at."""

@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from stackcheck.model.errors import StackcheckError
 from stackcheck.model.explanation import Explanation
 from stackcheck.model.stack import Pin, Stack
 from stackcheck.solver.request import ImageChoice, Policy, Request
@@ -35,6 +34,7 @@ class ResolvePage(Page):
     """Requirements at the left, the stack at the right."""
 
     PAGE = "resolve"
+    CSS_PATH = ["../styles/lists.tcss", "../styles/resolve.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("resolve")
 
     def __init__(self) -> None:
@@ -111,13 +111,13 @@ class ResolvePage(Page):
         self.home()
 
     def _ask(self) -> None:
-        try:
-            request = request_of(self.form, self.desk.catalog.instance_ids)
-        except StackcheckError as fault:
-            self.fault("stack", str(fault))
-            return
+        form = self.form
         self.query_one(Table).border_subtitle = "resolving …"
-        self.ask("stack", lambda: (request, self.desk.resolve(request)))
+        self.ask("stack", lambda: self._resolved(form))
+
+    def _resolved(self, form: Form) -> tuple[Request, Stack]:
+        request = request_of(form, self.desk.catalog.instance_ids)
+        return request, self.desk.resolve(request)
 
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with what was typed, where one looks."""

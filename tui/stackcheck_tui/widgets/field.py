@@ -29,6 +29,12 @@ class LastWord(Suggester):
 class Field(Horizontal):
     """A label and an input of one line."""
 
+    DEFAULT_CSS = """
+    Field { height: 1; margin: 0 0 0 0; }
+    Field Label { width: 12; color: $text-muted; padding: 0 1 0 0; text-align: right; }
+    Field Input { width: 1fr; }
+    """
+
     def __init__(
         self, label: str, *, key: str, value: str = "", hint: str = "", words: Sequence[str] = ()
     ) -> None:

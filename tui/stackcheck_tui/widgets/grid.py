@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from stackcheck.model.kinds import Grade
 from stackcheck_tui.messages import CellMoved, CellOpened
-from stackcheck_tui.telling import sign
+from stackcheck_tui.widgets.looks import looks
 
 _PIECE = re.compile(r"[^.\-+:]+")
 _WIDEST_HEADER = 34
@@ -26,12 +26,6 @@ _NARROWEST_CELL = 3
 class GradeGrid(ScrollView, can_focus=True):
     """Rows and columns of grades; arrows move a cursor, enter or a second click opens a cell."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "grid--head",
-        "grid--head-here",
-        "grid--cursor",
-        *(f"grid--{g}" for g in Grade),
-    }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1, 0)", "Up", show=False),
         Binding("down,j", "move(1, 0)", "Down", show=False),
@@ -57,6 +51,7 @@ class GradeGrid(ScrollView, can_focus=True):
         self.row = 0
         self.column = 0
         self._looks: dict[str, Style] = {}
+        self._sign: Callable[[Grade], str] = str
 
     # what is shown
 
@@ -69,6 +64,9 @@ class GradeGrid(ScrollView, can_focus=True):
         at: tuple[int, int] = (0, 0),
     ) -> None:
         """Show other labels and grades, the cursor at a row and column."""
+        from stackcheck_tui.telling import sign  # the first paint has no signs yet
+
+        self._sign = sign
         self.row_labels, self.column_labels, self.grade_at = rows, columns, grade_at
         self.row = max(0, min(at[0], len(rows) - 1))
         self.column = max(0, min(at[1], len(columns) - 1))
@@ -122,8 +120,8 @@ class GradeGrid(ScrollView, can_focus=True):
         super().notify_style_update()
 
     def _look(self, name: str) -> Style:
-        if name not in self._looks:
-            self._looks[name] = self.get_component_rich_style(f"grid--{name}")
+        if not self._looks:
+            self._looks = looks(self.app.theme_variables)
         return self._looks[name]
 
     # lines
@@ -164,7 +162,7 @@ class GradeGrid(ScrollView, can_focus=True):
         cursor = self.column if on_row else -1
         for column in shown:
             grade = self.grade_at(row, column)
-            text = sign(grade).center(self.cell_width)
+            text = self._sign(grade).center(self.cell_width)
             look = self._look(grade)
             if column == cursor:
                 look = look + self._look("cursor") if self.has_focus else look + Style(reverse=True, dim=True)

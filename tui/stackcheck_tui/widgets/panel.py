@@ -11,6 +11,13 @@ from textual.widgets import Static
 class Panel(VerticalScroll, can_focus=True):
     """Styled text in a frame with a title."""
 
+    DEFAULT_CSS = """
+    Panel { border: round $panel; border-title-color: $text-muted; border-subtitle-color: $text-disabled; padding: 0 1; scrollbar-size-vertical: 1; background: $background; }
+    Panel:focus { border: round $primary; border-title-color: $text-primary; }
+    Panel > Static { width: 1fr; height: auto; }
+    Panel { scrollbar-size-horizontal: 1; }
+    """
+
     def __init__(self, title: str = "", *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.border_title = title
