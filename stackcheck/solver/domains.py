@@ -40,9 +40,19 @@ class Universe:
     """The components in play for one request, with their candidates in order of preference."""
 
     def __init__(
-        self, catalog: Catalog, request: Request, gpu: Gpu, instance: Instance | None, arch: str
+        self,
+        catalog: Catalog,
+        request: Request,
+        gpu: Gpu,
+        instance: Instance | None,
+        arch: str,
+        *,
+        most_images: int | None = None,
     ) -> None:
-        """Gather what the request can touch: what is wanted, asked for, and all that those may require."""
+        """Gather what the request can touch: what is wanted, asked for, and all that those may require.
+
+        With `most_images`, only that many of the best images take part; `shelf.is_cut` says whether any were left out.
+        """
         self.catalog = catalog
         self.request = request
         self.gpu = gpu
@@ -59,7 +69,7 @@ class Universe:
         self.optional: dict[str, None] = {}
         self._gather_wanted()
         self.shelf = Shelf(catalog, request, instance, arch, self.is_contained)
-        self.images = self.shelf.candidates()
+        self.images = self.shelf.candidates(most_images)
         self.domains: dict[str, Sequence[Choice]] = {IMAGE: self.images}
         self.held: dict[str, list[Candidate | None]] = {}
         """By component: for each image candidate what it holds of it, if a source says so."""

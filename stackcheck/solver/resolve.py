@@ -10,16 +10,18 @@ from stackcheck.model.release import Gpu, Instance
 from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
 from stackcheck.solver.answer import build_stack
 from stackcheck.solver.candidates import Origin
-from stackcheck.solver.domains import Universe
+from stackcheck.solver.domains import IMAGE, Universe
 from stackcheck.solver.encode import Encoding, encode
 from stackcheck.solver.explain import alternatives as find_alternatives
 from stackcheck.solver.explain import minimal_conflict
 from stackcheck.solver.narrate import told
 from stackcheck.solver.origins import OriginKind
 from stackcheck.solver.request import Request, Wish
-from stackcheck.solver.search import SearchLimit, Solution, solve
+from stackcheck.solver.search import Conflict, SearchLimit, Solution, solve
 
 MOST_ALTERNATIVES = 4
+FEW_IMAGES = 12
+"""Images that are tried before all of them: one of the first few nearly always fits."""
 
 
 def resolve(catalog: Catalog, request: Request) -> Stack:
@@ -31,10 +33,8 @@ def resolve(catalog: Catalog, request: Request) -> Stack:
     """
     gpu, instance, arch = target_of(catalog, request)
     request = _checked(catalog, request)
-    universe = Universe(catalog, request, gpu, instance, arch)
-    encoding = encode(universe)
     try:
-        answer = solve(encoding.problem)
+        encoding, answer = _answered(catalog, request, gpu, instance, arch)
         if isinstance(answer, Solution):
             return build_stack(encoding, answer)
         return _conflict(encoding, catalog, request)
@@ -44,11 +44,35 @@ def resolve(catalog: Catalog, request: Request) -> Stack:
         ) from fault
 
 
+def _answered(
+    catalog: Catalog, request: Request, gpu: Gpu, instance: Instance | None, arch: str
+) -> tuple[Encoding, Solution | Conflict]:
+    """Return the encoded request with its answer; the best few images are tried alone first.
+
+    That is the optimum of all of them if everything decided before the image has its best value, which no other image could better,
+    and one of the few was taken: the ones before it do not fit whatever else there is, and it brings all that it needs.
+    """
+    if request.images != "none" and not request.image:
+        short = encode(Universe(catalog, request, gpu, instance, arch, most_images=FEW_IMAGES))
+        answer = solve(short.problem)
+        if isinstance(answer, Solution) and _is_best(short, answer):
+            return short, answer
+        if not short.universe.shelf.is_cut:
+            return short, answer
+    whole = encode(Universe(catalog, request, gpu, instance, arch))
+    return whole, solve(whole.problem)
+
+
+def _is_best(encoding: Encoding, solution: Solution) -> bool:
+    image = encoding.number[IMAGE]
+    chosen = encoding.universe.images[solution.values[image]]
+    return chosen.image is not None and not any(solution.values[:image])
+
+
 def question(catalog: Catalog, request: Request) -> tuple[Encoding, Solution | None]:
     """Return the encoded request and its solution, if it has one; for `why` and other questions about an answer."""
     gpu, instance, arch = target_of(catalog, request)
-    encoding = encode(Universe(catalog, _checked(catalog, request), gpu, instance, arch))
-    answer = solve(encoding.problem)
+    encoding, answer = _answered(catalog, _checked(catalog, request), gpu, instance, arch)
     return encoding, answer if isinstance(answer, Solution) else None
 
 
@@ -219,8 +243,7 @@ def _alternatives(encoding: Encoding, catalog: Catalog, request: Request) -> tup
         positions = {encoding.origins[i].wish for i in dropped}
         for relaxed in (_with_any_version(request, positions), _without(request, positions)):
             target = encoding.universe
-            again = encode(Universe(catalog, relaxed, target.gpu, target.instance, target.arch))
-            solution = solve(again.problem)
+            again, solution = _answered(catalog, relaxed, target.gpu, target.instance, target.arch)
             if isinstance(solution, Solution):
                 found.append(_alternative(request, sorted(positions), again, solution))
                 break

@@ -48,14 +48,21 @@ class Shelf:
         self.asked = [w.component for w in request.frameworks] or [self.policy["default_framework"]]
         self.families: Sequence[str] = self.policy["image_families"][request.images]
         self.as_of = catalog.version.replace(".", "-")
+        self.is_cut = False
 
-    def candidates(self) -> tuple[ImageCandidate, ...]:
-        """Return the image candidates: those made for the purpose, then no image, then the others."""
+    def candidates(self, most: int | None = None) -> tuple[ImageCandidate, ...]:
+        """Return the image candidates: those made for the purpose, then no image, then the others.
+
+        With `most`, only that many of the best are returned, and `is_cut` says whether any were left out.
+        """
         if self.request.image:
             return (ImageCandidate(self.catalog.find_image(self.request.image)),)
         usable = [i for i in self.catalog.images if i.family in self.families and self._is_usable(i)]
         usable.sort(key=self._rank)
         fitting = [ImageCandidate(i) for i in usable if self._serves_purpose(i)]
+        if most is not None and len(fitting) > most:
+            self.is_cut = True
+            return tuple(fitting[:most])
         other = [ImageCandidate(i) for i in usable if not self._serves_purpose(i)]
         none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
         return (*fitting, *none, *other) or (ImageCandidate(None),)
