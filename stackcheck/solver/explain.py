@@ -15,8 +15,8 @@ All of them ask the solver again with fewer facts, so each is proved and none ca
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from stackcheck.solver.problem import Problem
 from stackcheck.solver.search import DEFAULT_LIMIT, Conflict, Solution, solve
@@ -40,16 +40,14 @@ def minimal_conflict(
     return _minimise(problem, frozenset(hard), soft, (), limit).origins
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(NamedTuple):
     """What excludes candidates of a variable: these origins, given the values of these earlier variables."""
 
     origins: tuple[int, ...]
     given: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Minimal:
+class _Minimal(NamedTuple):
     origins: tuple[int, ...]
     assumptions: tuple[int, ...]
 

@@ -18,7 +18,7 @@ All lists here are shared between searches; `Propagator` copies what it changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Row", "Term", "Terms", "WatchIndex", "build_index"]
 
@@ -29,8 +29,7 @@ Row = tuple[int, Terms]
 """Origin and terms of one incompatibility: a plain tuple, because tens of thousands are made for every question."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchIndex:
+class WatchIndex(NamedTuple):
     """What hangs on the terms of each variable (the first five are lists by variable)."""
 
     full: list[int]

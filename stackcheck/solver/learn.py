@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.solver.propagate import Propagator
 
@@ -22,8 +22,7 @@ __all__ = ["Lesson", "analyse", "level_of"]
 Needs = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(NamedTuple):
     """A learned incompatibility and its proof."""
 
     terms: tuple[tuple[int, int], ...]

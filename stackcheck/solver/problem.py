@@ -12,17 +12,16 @@ somebody listed the facts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from stackcheck.solver.index import Row, Terms, WatchIndex, build_index
 
 __all__ = ["Incompatibility", "Problem", "ProblemBuilder", "Row", "Terms", "Variable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One choice to make: ``size`` candidates, numbered by preference from 0."""
 
     name: str
@@ -34,8 +33,7 @@ class Variable:
         return (1 << self.size) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Incompatibility:
+class Incompatibility(NamedTuple):
     """Terms that cannot all hold at once, and the number of the fact that says so."""
 
     terms: Terms

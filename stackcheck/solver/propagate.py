@@ -103,7 +103,7 @@ class Propagator:
         self.narrow(variable, domain & -domain, DECIDED)
 
     def undo(self, level: int) -> None:
-        """Go back to the state this level had when it was last propagated."""
+        """Go back to this level as it was when the next one was opened, less what lessons have excluded since."""
         start = self.starts[level]
         del self.starts[level:]
         trail, domains, last, seen, late = self.trail, self.domains, self.last, self._seen, self._late
@@ -121,10 +121,10 @@ class Propagator:
             self.exclude(variable, mask, row, since)
 
     def exclude(self, variable: int, mask: int, row: int, since: int) -> int:
-        """Exclude candidates by a row that has excluded them since level ``since``; return `NONE`, or the row if it is violated.
+        """Exclude candidates by a learned row whose other terms hold since level ``since``; return `NONE`.
 
-        This is chronological backtracking (Nadel and Ryvchin 2018): after a conflict the search need not go back to
-        the level where the lesson applies, if that is far; but it must not forget it when it goes back later.
+        Return the row instead if it is violated. If ``since`` is below the current level, `undo` excludes them again
+        wherever the row still applies, which propagation would not notice.
         """
         before = self.domains[variable]
         after = before & ~mask

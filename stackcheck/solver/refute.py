@@ -7,7 +7,7 @@ the trail backwards collects the steps that were needed; a learned row stands fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.solver.index import Row
 from stackcheck.solver.learn import Lesson
@@ -19,8 +19,7 @@ Units = Mapping[int, Sequence[tuple[int, int]]]
 """Variable to what excludes candidates of it outright: (excluded mask, row or ``-1 - number of the assumption``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """One step of a proof: because of these origins and the steps before, ``variable`` is left with ``after``.
 
     ``after`` is 0 in the last step (``variable`` is -1 there if the violated incompatibility has no terms). Several origins may
@@ -33,8 +32,7 @@ class Conclusion:
     origins: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refutation:
+class Refutation(NamedTuple):
     """The origins and assumptions (by number) that a proof used, and its steps in the order in which they follow."""
 
     origins: frozenset[int]
@@ -50,31 +48,52 @@ class _Proof:
         self.origins: set[int] = set()
         self._rows = rows
         self._lessons = lessons
-        self._seen: set[int] = set()
+        self._derived: dict[int, tuple[set[int], dict[int, int]]] = {}
+        """Learned row to the origins it stands for and what its derivation needs."""
 
     def need(self, terms: Iterable[tuple[int, int]], without: int = -1) -> None:
+        """Ask that these terms be explained, by steps before the one in hand."""
         for variable, mask in terms:
             if variable != without:
                 self.needs[variable] = self.needs.get(variable, mask) & mask
 
     def use(self, row: int) -> tuple[int, ...]:
-        """Return the origins that a row stands for, and note what else its derivation needs."""
+        """Return the origins that a row stands for, and ask for what its derivation needs.
+
+        It is asked anew at every use: what explained it for a later step may come after this one.
+        """
+        if row < len(self._rows):
+            self.origins.add(self._rows[row][0])
+            return (self._rows[row][0],)
+        if row not in self._derived:
+            self._derive(row)
+        origins, needs = self._derived[row]
+        self.origins |= origins
+        self.need(needs.items())
+        return tuple(sorted(origins))
+
+    def _derive(self, row: int) -> None:
         given = len(self._rows)
-        found: set[int] = set()
-        stack, seen = [row], {row}
+        stack, wanted = [row], {row}
         while stack:
-            row = stack.pop()
-            if row < given:
-                found.add(self._rows[row][0])
-                continue
-            lesson = self._lessons[row - given]
-            stack += [part for part in lesson.rows if part not in seen]
-            seen.update(lesson.rows)
-            if row not in self._seen:
-                self._seen.add(row)
-                self.need(lesson.needs)
-        self.origins |= found
-        return tuple(sorted(found))
+            for part in self._lessons[stack.pop() - given].rows:
+                if part >= given and part not in wanted and part not in self._derived:
+                    wanted.add(part)
+                    stack.append(part)
+        # A lesson is resolved from rows that are older than itself.
+        for number in sorted(wanted):
+            lesson = self._lessons[number - given]
+            origins: set[int] = set()
+            needs = dict(lesson.needs)
+            for part in lesson.rows:
+                if part < given:
+                    origins.add(self._rows[part][0])
+                else:
+                    more, further = self._derived[part]
+                    origins |= more
+                    for variable, mask in further.items():
+                        needs[variable] = needs.get(variable, mask) & mask
+            self._derived[number] = (origins, needs)
 
 
 def _cover(units: Sequence[tuple[int, int]], wanted: int) -> list[tuple[int, int]]:

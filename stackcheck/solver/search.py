@@ -11,11 +11,14 @@ level whose decisions all concern variables before i (a decision on a later vari
 candidate left, and a decision on i itself takes the lowest one left, so it removed no p). A step that is not a decision
 follows, through incompatibilities that hold in every solution (the problem's, or learned ones, which are resolved
 from the problem's), from the decisions on its level and below. So no solution agrees with this one on the variables
-before i and has p at i. Backjumping does not disturb this: it drops levels from the top, the levels that stay were
-decided in order, and the learned incompatibility merely removes more, by proof. Nothing else ever removes a candidate.
+before i and has p at i. Going back does not disturb this: it drops levels from the top, the levels that stay were
+decided in order, and the learned incompatibility merely removes more, by proof. How far to go back is therefore free.
+Where the lesson applies on a much lower level, only the last decision is undone (chronological backtracking, Nadel and
+Ryvchin 2018), because making hundreds of unaffected decisions again costs more; the lesson is then applied again
+whenever later undoing would lose it, so no conclusion is ever missed.
 
-**Why it ends.** A learned incompatibility narrows a domain on the level it jumps back to, and so is never learned
-twice; there are finitely many.
+**Why it ends.** A conflict without a decision since the last one goes to a lower level; that happens finitely often in
+a row. Else its lesson excludes candidates that nothing excluded before, so it is new; there are finitely many.
 
 Effort is bounded by the number of conflicts, which does not depend on the machine.
 """
@@ -23,8 +26,7 @@ Effort is bounded by the number of conflicts, which does not depend on the machi
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from stackcheck.solver.learn import Lesson, analyse
 from stackcheck.solver.problem import Problem
@@ -37,7 +39,7 @@ DEFAULT_LIMIT = 20_000
 """Conflicts before a search gives up; the real catalog needs a few dozen at most."""
 
 
-DEFAULT_PATIENCE = 100
+DEFAULT_PATIENCE = 50
 """Levels that a conflict may undo at once; jumping further costs more than it saves (measured on 4,000 variables)."""
 
 
@@ -45,8 +47,7 @@ class SearchLimit(RuntimeError):  # noqa: N818 - it names what was reached; noth
     """The search was given up; nothing is known about the problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(NamedTuple):
     """How much work a search was."""
 
     decisions: int = 0
@@ -54,16 +55,14 @@ class Statistics:
     propagations: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(NamedTuple):
     """The optimum: one candidate per variable."""
 
     values: tuple[int, ...]
     statistics: Statistics = Statistics()
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """There is no solution: these origins (with these assumptions, by position) suffice to see it.
 
     They come from one proof and are not minimal yet; see `stackcheck.solver.explain`. ``steps`` is the proof.
@@ -132,6 +131,8 @@ class _Search:
         self._told = 0
         """How much of the trail the reporter knows."""
         self._patience = patience
+        self._stepped = False
+        """Whether the last conflict undid one level only: a second one in a row shows that the fault lies deeper."""
         self._cursor = 0
         """No variable before this place in the order is undecided."""
         self._cursors: list[int] = []
@@ -158,13 +159,11 @@ class _Search:
             elif len(self._lessons) >= limit:
                 raise SearchLimit(self._complaint(limit))
             else:
-                row = self._learn(row)
-                if row == NONE:
-                    row = self._conclude()
+                row = self._conclude(self._learn(row))
 
-    def _conclude(self) -> int:
-        """Draw all conclusions and tell the reporter; return a violated row or `NONE`."""
-        row = self._state.propagate()
+    def _conclude(self, violated: int = NONE) -> int:
+        """Draw all conclusions, unless a row is violated already, and tell; return a violated row or `NONE`."""
+        row = self._state.propagate() if violated == NONE else violated
         if self._reporter is not None:
             self._tell()
             if row != NONE:
@@ -181,6 +180,7 @@ class _Search:
         self._cursors.append(cursor)
         self._cursor = cursor
         self._decisions += 1
+        self._stepped = False
         variable = order[cursor]
         self._state.decide(variable)
         if self._reporter is not None:
@@ -221,7 +221,8 @@ class _Search:
         state = self._state
         lesson = analyse(state, row)
         here = len(state.starts)
-        level = lesson.level if here - lesson.level <= self._patience else here - 1
+        self._stepped = here - lesson.level > self._patience and not self._stepped
+        level = here - 1 if self._stepped else lesson.level
         self._cursor = self._cursors[level]
         del self._cursors[level:]
         self._told = state.starts[level]

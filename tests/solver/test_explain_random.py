@@ -24,7 +24,7 @@ def solvable(problem: Problem, active: Collection[int]) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 def test_minimal_conflicts_conflict_and_no_part_of_them_does(kind: Kind) -> None:
     checked = 0
-    for seed in range(60):
+    for seed in range(40):
         rng = random.Random(seed)
         problem = kind(rng)
         if isinstance(solve(problem), Solution):
@@ -39,7 +39,7 @@ def test_minimal_conflicts_conflict_and_no_part_of_them_does(kind: Kind) -> None
         for origin in core:
             assert solvable(problem, hard.union(core) - {origin}), seed
         checked += 1
-    assert checked >= 20
+    assert checked >= 15
 
 
 def some_wishes_too_many(problem: Problem, rng: random.Random) -> tuple[Problem, list[int]]:
@@ -61,7 +61,7 @@ def some_wishes_too_many(problem: Problem, rng: random.Random) -> tuple[Problem,
 @pytest.mark.parametrize("kind", KINDS)
 def test_alternatives_are_all_minimal_ways_out_smallest_first(kind: Kind) -> None:
     checked = 0
-    for seed in range(40):
+    for seed in range(25):
         rng = random.Random(seed)
         problem = kind(rng)
         if isinstance(solve(problem), Solution):
@@ -80,7 +80,7 @@ def test_alternatives_are_all_minimal_ways_out_smallest_first(kind: Kind) -> Non
             part = problem.restricted(problem.origins.difference(dropped))
             assert Clingo(part).refuse_better(found.values)
         checked += len(ways)
-    assert checked >= 10
+    assert checked >= 8
 
 
 def excluded(
@@ -105,7 +105,7 @@ def excluded(
 @pytest.mark.parametrize("kind", KINDS)
 def test_exclusions_exclude_and_no_part_of_them_does(kind: Kind) -> None:
     checked = 0
-    for seed in range(60):
+    for seed in range(40):
         rng = random.Random(seed)
         problem = kind(rng)
         found = solve(problem)
@@ -127,13 +127,13 @@ def test_exclusions_exclude_and_no_part_of_them_does(kind: Kind) -> None:
                 for origin in reason.origins:
                     assert not excluded(problem, blamed - {origin}, found.values, before, term), seed
                 checked += 1
-    assert checked >= 60
+    assert checked >= 40
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_why_excludes_every_better_candidate_and_no_part_of_it_does(kind: Kind) -> None:
     checked = 0
-    for seed in range(60):
+    for seed in range(40):
         problem = kind(random.Random(seed))
         found = solve(problem)
         if isinstance(found, Conflict):
@@ -149,12 +149,12 @@ def test_why_excludes_every_better_candidate_and_no_part_of_it_does(kind: Kind) 
                 rest = set(reasons) - {origin}
                 assert not excluded(problem, rest, found.values, range(number), better), seed
             checked += 1
-    assert checked >= 40
+    assert checked >= 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_explanations_do_not_depend_on_the_order_of_facts(kind: Kind) -> None:
-    for seed in range(25):
+    for seed in range(20):
         rng = random.Random(seed)
         problem = kind(rng)
         builder = ProblemBuilder()

@@ -31,10 +31,14 @@ def unfinished(state: Propagator, problem: Problem, active: frozenset[int] | Non
     return rows
 
 
+@pytest.mark.parametrize("far", [0.0, 0.5])
 @pytest.mark.parametrize("with_all", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_follows_any_more_at_every_rest(kind: Kind, with_all: bool) -> None:
-    """Random decisions (not the search's own), learning and jumping back until a solution or a refutation."""
+def test_nothing_follows_any_more_at_every_rest(kind: Kind, with_all: bool, far: float) -> None:
+    """Random decisions (not the search's own), learning and going back until a solution or a refutation.
+
+    ``far`` is how often it goes back one level only, though the lesson applies further down.
+    """
     rests = lessons = 0
     for seed in range(60):
         rng = random.Random(seed)
@@ -51,8 +55,8 @@ def test_nothing_follows_any_more_at_every_rest(kind: Kind, with_all: bool) -> N
                 ):
                     state.narrow(variable, after, INITIAL)
         snapshots: list[list[int]] = []
+        row = state.propagate()
         while True:
-            row = state.propagate()
             if row == NONE:
                 assert unfinished(state, problem, active) == [], seed
                 rests += 1
@@ -61,20 +65,22 @@ def test_nothing_follows_any_more_at_every_rest(kind: Kind, with_all: bool) -> N
                     break
                 snapshots.append(state.domains[:])
                 state.decide(rng.choice(choices))
+                row = state.propagate()
                 continue
             assert not any(state.domains[variable] & ~mask for variable, mask in state.terms(row)), seed
             if not state.starts:
                 break
             lesson = analyse(state, row)
-            levels = [level_of(state, *term) for term in lesson.terms]
-            assert levels[0][0] == len(state.starts) > lesson.level
-            assert max((level for level, _ in levels[1:]), default=0) == lesson.level
-            state.undo(lesson.level)
-            assert state.domains == snapshots[lesson.level], seed
-            del snapshots[lesson.level :]
-            learned = state.learn(lesson.terms)
-            variable, mask = lesson.terms[0]
-            state.narrow(variable, state.domains[variable] & ~mask, learned)
+            levels = [level_of(state, *term)[0] for term in lesson.terms]
+            assert levels[0] == len(state.starts) > lesson.level == max(levels[1:], default=0)
+            level = len(state.starts) - 1 if rng.random() < far else lesson.level
+            state.undo(level)
+            assert not any(now & ~then for now, then in zip(state.domains, snapshots[level], strict=True))
+            assert far or state.domains == snapshots[level], seed
+            del snapshots[level:]
+            row = state.exclude(*lesson.terms[0], state.learn(lesson.terms), lesson.level)
+            if row == NONE:
+                row = state.propagate()
             lessons += 1
     assert rests > 80
     assert lessons > 10

@@ -199,10 +199,28 @@ def test_bystanders_between_cause_and_dead_end_are_jumped_over() -> None:
     for one in (0b01, 0b10):
         for other in (0b01, 0b10):
             builder.forbid([(image, 1), (last[0], one), (last[1], other)], 1)
-    answer = solve(builder.build())
-    assert isinstance(answer, Solution)
-    assert answer.values == (1, *(0, 1) * 15, 0, 0)
-    assert answer.statistics.conflicts == 2
+    for patience, conflicts in ((100, 2), (10, 3)):
+        answer = solve(builder.build(), patience=patience)
+        assert isinstance(answer, Solution)
+        assert answer.values == (1, *(0, 1) * 15, 0, 0)
+        assert answer.statistics.conflicts == conflicts
+
+
+def test_going_back_little_by_little_spares_decisions_that_nothing_changed() -> None:
+    """The last choice is tied to the first; the lesson from it leaves the thirty in between as they were."""
+    builder = ProblemBuilder()
+    first = builder.add_variable("first", 2)
+    bystanders = [builder.add_variable(f"bystander {number}", 3) for number in range(30)]
+    for left, right in pairwise(bystanders):
+        builder.forbid([(left, 1), (right, 1)], 100 + left)
+    last = [builder.add_variable(name, 3) for name in ("last", "very last")]
+    for one in (0b001, 0b010, 0b100):
+        builder.forbid([(first, 1), (last[0], 0b001), (last[1], one)], 1)
+    answers = [solve(builder.build(), patience=patience) for patience in (100, 10)]
+    assert [answer.statistics.decisions for answer in answers] == [1 + 30 + 1 + 30 + 2, 1 + 30 + 1 + 2]
+    for answer in answers:
+        assert isinstance(answer, Solution)
+        assert answer.values == (0, *(0, 1) * 15, 1, 0)
 
 
 class Diary:
@@ -243,8 +261,8 @@ def test_a_reporter_changes_nothing_and_sees_every_conflict() -> None:
     for seed in range(30):
         problem = hard_binary(random.Random(seed))
         diary = Diary()
-        watched = solve(problem, reporter=diary)
-        assert watched == solve(problem)
+        watched = solve(problem, reporter=diary, patience=seed % 4)
+        assert watched == solve(problem, patience=seed % 4)
         names = [name for name, _, _ in diary.events]
         assert names.count("backjumped") == watched.statistics.conflicts
         assert names.count("decided") == watched.statistics.decisions
@@ -259,7 +277,7 @@ def test_everything_learned_follows_from_the_problem() -> None:
         if sum(variable.size for variable in problem.variables) > 25:
             continue
         diary = Diary()
-        solve(problem, reporter=diary)
+        solve(problem, reporter=diary, patience=seed % 3)
         for name, _, learned in diary.events:
             if name == "backjumped":
                 builder = ProblemBuilder()

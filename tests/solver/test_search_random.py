@@ -15,7 +15,7 @@ from stackcheck.solver.search import Conflict, Solution, solve
 from tests.solver.oracles import Clingo, best, solutions
 from tests.solver.random_problems import KINDS, anything, hard_binary, releases
 
-PER_KIND = 500
+PER_KIND = 420
 Kind = Callable[[random.Random], Problem]
 
 
@@ -24,15 +24,19 @@ def test_verdict_and_optimum_are_those_of_clingo(kind: Kind) -> None:
     solved = refuted = searched = 0
     for seed in range(PER_KIND):
         problem = kind(random.Random(seed))
-        answer = solve(problem)
-        searched += answer.statistics.conflicts > 0
-        if isinstance(answer, Solution):
+        jumping, stepping = solve(problem), solve(problem, patience=0)
+        searched += jumping.statistics.conflicts > 0
+        if isinstance(jumping, Solution):
             solved += 1
-            assert answer.values == Clingo(problem).best(), seed
+            assert jumping.values == Clingo(problem).best(), seed
+            assert isinstance(stepping, Solution)
+            assert stepping.values == jumping.values
         else:
             refuted += 1
             assert not Clingo(problem).satisfiable(), seed
-            assert not Clingo(problem.restricted(answer.origins)).satisfiable(), seed
+            for answer in (jumping, stepping):
+                assert isinstance(answer, Conflict)
+                assert not Clingo(problem.restricted(answer.origins)).satisfiable(), seed
     # Problems all of one sort, or without any search, would prove little.
     assert min(solved, refuted) >= PER_KIND // 10
     assert searched >= PER_KIND // 10
@@ -56,7 +60,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 @given(problems(), st.none() | st.frozensets(st.integers(0, 5)))
-@settings(max_examples=600, deadline=None, database=None)
+@settings(max_examples=400, deadline=None, database=None)
 def test_verdict_and_optimum_are_those_of_trying_everything(
     problem: Problem, active: frozenset[int] | None
 ) -> None:
@@ -71,7 +75,7 @@ def test_verdict_and_optimum_are_those_of_trying_everything(
 
 
 @given(problems(), st.lists(st.tuples(st.integers(0, 4), st.integers(0, 15)), max_size=4))
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=200, deadline=None, database=None)
 def test_assumptions_are_facts_that_are_not_written_down(
     problem: Problem, assume: list[tuple[int, int]]
 ) -> None:
@@ -108,7 +112,7 @@ def test_every_step_of_a_proof_follows_from_its_origins_and_the_steps_before(kin
     checked = 0
     for seed in range(80):
         problem = kind(random.Random(10_000 + seed))
-        answer = solve(problem)
+        answer = solve(problem, patience=seed % 3)
         if isinstance(answer, Solution):
             continue
         known = [variable.full for variable in problem.variables]
@@ -180,9 +184,9 @@ def test_the_optimum_of_a_catalog_of_thousands_of_facts_cannot_be_bettered(seed:
 
 
 def test_work_grows_with_the_size_of_a_catalog_not_with_its_square() -> None:
-    small = sum(solve(large_catalog(seed, 40)).statistics.propagations for seed in range(6)) / 6
-    large = sum(solve(large_catalog(seed, 400)).statistics.propagations for seed in range(3)) / 3
-    assert large < 30 * small
+    """Twenty times the components are twenty times the work; always jumping back would make it forty times."""
+    small = sum(solve(large_catalog(seed, 40)).statistics.propagations for seed in range(8)) / 8
+    assert solve(large_catalog(0, 800)).statistics.propagations < 32 * small
 
 
 def test_hard_problems_stay_within_a_bounded_number_of_conflicts() -> None:
