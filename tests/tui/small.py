@@ -19,6 +19,10 @@ class DictStore:
     def __init__(self, files: dict[str, Any]) -> None:
         self.files = files
 
+    @property
+    def is_one_set(self) -> bool:
+        return False
+
     def names(self, folder: str) -> tuple[str, ...]:
         inside = (n.removeprefix(f"{folder}/") for n in self.files if n.startswith(f"{folder}/"))
         return tuple(sorted(inside))

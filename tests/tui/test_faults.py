@@ -125,3 +125,15 @@ async def test_hostile_text_is_shown_as_what_it_is(tmp_path: Path) -> None:
     async with driven("node", files=[str(file)]) as (app, _):
         assert page(app).rows
         assert "\x1b" not in shown(app, "#finding")
+
+
+@pytest.mark.asyncio
+@pytest.mark.slow
+async def test_this_very_machine_is_probed_and_told_probe_by_probe() -> None:
+    async with driven("node") as (app, pilot):
+        told: list[str] = []
+        inventory = app.desk.probe(told.append)
+        assert told[-1].startswith(f"probing: {len(told) - 1} of {len(told) - 1} done")
+        assert inventory.components
+        await press(pilot, "b")
+        assert page(app).inventory is not None

@@ -17,6 +17,10 @@ ROOT = Path(stackcheck_tui.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs" / "tui.md"
 
 
+WORK = ("work", "_write", "_axis_choices", "_resolved", "_searched", "_everything")
+"""Functions that screens hand to workers; `test_functions_of_workers_are_only_named_there` holds them to it."""
+
+
 def test_every_action_has_a_method_where_it_is_known() -> None:
     import importlib
 
@@ -73,8 +77,7 @@ def test_screens_call_slow_work_in_workers_alone(file: Path) -> None:
     lazy = {
         inner
         for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        or (isinstance(node, ast.FunctionDef) and node.name in ("work", "_write", "_choices"))
+        if isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node.name in WORK)
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
@@ -85,6 +88,22 @@ def test_screens_call_slow_work_in_workers_alone(file: Path) -> None:
                 assert not (on_desk and function.attr in slow), ast.unparse(node)
             elif isinstance(function, ast.Name):
                 assert function.id not in {"search", "surroundings", "timeline", "open"}, ast.unparse(node)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "screens").glob("*.py")), ids=lambda p: p.stem)
+def test_functions_of_workers_are_only_named_there(file: Path) -> None:
+    """Each of them is called inside a lambda, or handed to `ask` itself."""
+    tree = ast.parse(file.read_text())
+    inside = {inner for node in ast.walk(tree) if isinstance(node, ast.Lambda) for inner in ast.walk(node)}
+    handed = {
+        argument
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "ask"
+        for argument in node.args
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in WORK:
+            assert node in inside | handed, f"line {node.lineno}: {ast.unparse(node)}"
 
 
 def test_the_library_and_the_other_commands_never_load_textual() -> None:

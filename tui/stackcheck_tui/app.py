@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -145,8 +147,10 @@ class StackcheckApp(App[int]):
         url = next((link(r) for r in refs if link(r)), "")
         if url:
             self.copy_to_clipboard(url)
-            self.open_url(url)
-            self.notify(url, title="Opened and copied", markup=False)
+            opened = self.is_web or _has_browser()
+            if opened:
+                self.open_url(url)
+            self.notify(url, title="Opened and copied" if opened else "Copied", markup=False)
         elif refs:
             self.copy_to_clipboard(refs[0])
             self.notify(refs[0], title="Copied", markup=False)
@@ -193,6 +197,13 @@ class StackcheckApp(App[int]):
             self._exception_event.set()
         self._return_code = 3
         self._close_messages_no_wait()
+
+
+def _has_browser(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a browser can come up beside this terminal: over SSH, or without a display, one would come up inside it."""
+    remote = any(name in environ for name in ("SSH_CONNECTION", "SSH_TTY"))
+    shown = sys.platform == "darwin" or any(n in environ for n in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return shown and not remote
 
 
 def _runner(app: StackcheckApp, owner: Any, method: str) -> Any:

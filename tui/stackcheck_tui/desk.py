@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # the first paint needs none of it
     from stackcheck.solver.pairing import Pairing
     from stackcheck.solver.request import Request
     from stackcheck.solver.search import Solution
+    from stackcheck_probes.interface import Probe
+    from stackcheck_probes.look import Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,35 @@ class Desk:
         return ingest([("paste", text)], aliases=self.catalog.aliases, gpu_names=self.catalog.gpu_names)
 
     def probe(self, progress: Callable[[str], None]) -> Inventory:
-        """Return what the probes see on this machine, telling each probe's name before it starts."""
-        from stackcheck.cli.collect import probe_inventory
+        """Return what the probes see on this machine, telling each one that is done.
 
-        progress("looking at this machine")
-        return probe_inventory(self.catalog)
+        Raises:
+            InputError: the machine cannot be looked at.
+        """
+        from stackcheck.cli.collect import inventory_of
+        from stackcheck.model.errors import InputError
+        from stackcheck_probes.host import live_host
+        from stackcheck_probes.interface import HostError
+        from stackcheck_probes.inventory import DEFAULT_TIMEOUT, observe
+        from stackcheck_probes.registry import PROBES
+
+        done: list[str] = []
+
+        def telling(one: Probe) -> Probe:
+            def run(look: Look) -> None:
+                try:
+                    one.run(look)
+                finally:
+                    done.append(one.name)
+                    progress(f"probing: {len(done)} of {len(PROBES)} done, {one.name} last")
+
+            return one._replace(run=run)
+
+        progress(f"probing: {len(PROBES)} probes are at work")
+        try:
+            body = observe(live_host(), [telling(p) for p in PROBES], DEFAULT_TIMEOUT)
+        except HostError as fault:
+            raise InputError(
+                fault.reason, where=fault.subject, fix="run it as a user who may look"
+            ) from fault
+        return inventory_of(body, self.catalog)

@@ -220,9 +220,9 @@ class MatrixPage(Page):
 
     def action_axis(self, side: str) -> None:
         """Choose an axis."""
-        self.ask("axes", lambda: (side, self._choices()))
+        self.ask("axes", lambda: (side, self._axis_choices()))
 
-    def _choices(self) -> list[Choice]:
+    def _axis_choices(self) -> list[Choice]:
         from stackcheck_tui.screens.pick import Choice
 
         catalog = self.desk.catalog
