@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,7 @@ from stackcheck.model.gpucode import Capability
 from stackcheck.model.inventory import Evidence, Inventory, Observation
 from stackcheck.model.release import Build, Component, Gpu, Image, Instance, Release
 from stackcheck.model.rule import head_of
-from stackcheck.model.version import Version
+from stackcheck.model.version import Version, cudnn_from_code, nccl_from_code
 
 _FACT_PREFIXES = ("log", "limit", "module", "service", "device", "file")
 _LISTS = ("targets", "strings", "ints")
@@ -29,7 +30,7 @@ _WORDS = {
     "no": False,
     "false": False,
 }
-
+_CODINGS: Mapping[str, Callable[[int], str]] = {"cudnn": cudnn_from_code, "nccl": nccl_from_code}
 
 # `9.0`, `sm_100`, `sm_103a`, `121`
 _CAPABILITY = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\Z", re.IGNORECASE)
@@ -163,10 +164,26 @@ class Node:
         for name, seen in self.inventory.components.items():
             known_id = name in self.catalog.component_ids
             component_id = name if known_id else self.catalog.aliases.get(normalised(name), name)
-            known[component_id] = known.get(component_id, ()) + seen
+            known[component_id] = known.get(component_id, ()) + tuple(
+                self._read(component_id, o) for o in seen
+            )
         for row in self.catalog.policy.get("derive", ()):
             self._derive(known, row["component"], row["from"])
         return known
+
+    def _read(self, component_id: str, observation: Observation) -> Observation:
+        """Return an observation in the words of the matrices: integer codes as versions, attributes as the matrices spell them."""
+        coding = _CODINGS.get(self.catalog.policy.get("version_codes", {}).get(component_id, ""))
+        if coding is not None and observation.version.isdecimal() and len(observation.version) >= 4:
+            observation = replace(observation, version=coding(int(observation.version)))
+        words = self.catalog.policy.get("attribute_words", {})
+        if not words.keys() & observation.attributes.keys():
+            return observation
+        spelt = {
+            n: words.get(n, {}).get(v, v) if isinstance(v, str) else v
+            for n, v in observation.attributes.items()
+        }
+        return replace(observation, attributes=spelt)
 
     def _derive(self, known: dict[str, tuple[Observation, ...]], target: str, source: str) -> None:
         name, _, attribute = source.partition(".")

@@ -48,12 +48,14 @@ def with_log_facts(inventory: Inventory, signatures: Iterable[Signature]) -> Inv
 
 
 def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:
-    groups = match.groupdict()
-    value = groups.pop("value", None)
-    yield name, True if value is None else value[:_LONGEST_VALUE]
-    for group, text in groups.items():
+    """Yield the fact of a line and what its groups hold; `value2` is `value` in another branch of the pattern."""
+    groups: dict[str, str] = {}
+    for group, text in match.groupdict().items():
         if text is not None:
-            yield f"{name}.{group}", text[:_LONGEST_VALUE]
+            groups.setdefault(group.rstrip("0123456789"), text[:_LONGEST_VALUE])
+    yield name, groups.pop("value", True)
+    for group, text in groups.items():
+        yield f"{name}.{group}", text
 
 
 class _Searched:

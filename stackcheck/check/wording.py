@@ -25,9 +25,15 @@ def filled_value(value: Any, node: Node) -> Any:
     return filled(value, node) if isinstance(value, str) and "{" in value else value
 
 
+def is_filled(value: Any, node: Node) -> bool:
+    """Whether everything that a remedy's value names is known here."""
+    names = _PLACEHOLDER.findall(value) if isinstance(value, str) else ()
+    return all(told(node.value(name)) for name in names)
+
+
 def _value_text(subject: str, node: Node) -> str:
-    if subject == "gpu" and node.gpu is not None:
-        return node.gpu.name
+    if subject == "gpu":
+        return node.gpu.name if node.gpu is not None else "this GPU"
     return told(node.value(subject)) or f"(unknown {subject})"
 
 
