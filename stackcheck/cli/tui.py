@@ -7,11 +7,11 @@ import os
 import shlex
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
 from stackcheck.cli.parser import add_matrices
 from stackcheck.model.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from stackcheck.catalog.catalog import Catalog
 
