@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from stackcheck.catalog.catalog import Catalog
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from stackcheck.catalog.catalog import Catalog
     from stackcheck.harvest.image_reading import ImageContents
     from stackcheck.model.inventory import Inventory, Observation
 
@@ -74,18 +73,14 @@ def _contents(options: argparse.Namespace) -> ImageContents:
     from stackcheck.harvest.client import Client
     from stackcheck.harvest.image_reference import parse
     from stackcheck.harvest.oci_registry import Registry
+    from stackcheck.harvest.settings import network
 
     reference = parse(options.image)
-    with Client(cache=Cache(default_directory(os.environ)), ca=_ca()) as client:
+    proxy, ca = network(os.environ)
+    with Client(cache=Cache(default_directory(os.environ)), proxy=proxy, ca=ca) as client:
         registry = Registry(client, reference.registry, token=_token(options.token_file))
         source = RegistrySource(registry, reference)
         return read(source, arch=arch, layers=layers, progress=progress)
-
-
-def _ca() -> str:
-    import os
-
-    return os.environ.get("SSL_CERT_FILE", "")
 
 
 def _token(path: str | None) -> str:

@@ -70,17 +70,24 @@ def read(
         found, origin = (default or default_index)(), "pip's default"
     if urlsplit(found).scheme not in ("http", "https"):
         raise HarvestError("the index is no web address", where=origin, fix="give --index-url https://...")
-    ca = environ.get("PIP_CERT") or pip.get("cert") or ""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
-        ca = ca or environ.get(name, "")
+    proxy, ca = network(environ, pip)
     home = Path(environ.get("HOME") or "~").expanduser()
     return Settings(
         index=found.rstrip("/"),
-        proxy=environ.get("PIP_PROXY") or pip.get("proxy") or "",
+        proxy=proxy,
         ca=ca,
         netrc=environ.get("NETRC") or str(home / ".netrc"),
         origin=origin,
     )
+
+
+def network(environ: Mapping[str, str], pip: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Return the proxy and the CA bundle of this user, each empty if there is none."""
+    pip = _pip(environ, sys.prefix) if pip is None else pip
+    ca = environ.get("PIP_CERT") or pip.get("cert") or ""
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        ca = ca or environ.get(name, "")
+    return environ.get("PIP_PROXY") or pip.get("proxy") or "", ca
 
 
 def default_index() -> str:
