@@ -123,17 +123,15 @@ class Propagator:
     def exclude(self, variable: int, mask: int, row: int, since: int) -> int:
         """Exclude candidates by a learned row whose other terms hold since level ``since``; return `NONE`.
 
-        Return the row instead if it is violated. If ``since`` is below the current level, `undo` excludes them again
-        wherever the row still applies, which propagation would not notice.
+        Return the row and do nothing if it is violated. If ``since`` is below the current level, `undo` excludes them
+        again on every level from there on, which propagation would not notice.
         """
-        before = self.domains[variable]
-        after = before & ~mask
+        after = self.domains[variable] & ~mask
         if not after:
             return row
-        if after != before:
-            if since < len(self.starts):
-                self._late.append((len(self.trail), since, variable, mask, row))
-            self.narrow(variable, after, row)
+        if since < len(self.starts):
+            self._late.append((len(self.trail), since, variable, mask, row))
+        self.narrow(variable, after, row)
         return NONE
 
     def propagate(self) -> int:

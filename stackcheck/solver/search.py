@@ -222,16 +222,24 @@ class _Search:
         lesson = analyse(state, row)
         here = len(state.starts)
         self._stepped = here - lesson.level > self._patience and not self._stepped
-        level = here - 1 if self._stepped else lesson.level
-        self._cursor = self._cursors[level]
-        del self._cursors[level:]
-        self._told = state.starts[level]
-        state.undo(level)
+        self._go_back(here - 1 if self._stepped else lesson.level)
         self._lessons.append(lesson)
         learned = state.learn(lesson.terms)
+        violated = state.exclude(*lesson.terms[0], learned, lesson.level)
+        if violated != NONE and self._stepped:
+            self._go_back(lesson.level)
+            violated = state.exclude(*lesson.terms[0], learned, lesson.level)
         if self._reporter is not None:
-            self._reporter.backjumped(level, lesson.terms)
-        return state.exclude(*lesson.terms[0], learned, lesson.level)
+            self._reporter.backjumped(len(state.starts), lesson.terms)
+        return violated
+
+    def _go_back(self, level: int) -> None:
+        self._cursor = self._cursors[level]
+        del self._cursors[level:]
+        if self._reporter is not None:
+            self._tell()
+            self._told = self._state.starts[level]
+        self._state.undo(level)
 
     def _complaint(self, limit: int) -> str:
         size = f"{len(self._problem.variables)} choices with {len(self._problem.rows)} incompatibilities"
