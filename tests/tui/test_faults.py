@@ -13,7 +13,7 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InputError, MatrixError
 from stackcheck.model.inventory import Inventory
 from stackcheck_tui.app import StackcheckApp
-from tests.tui.driving import driven, page, press, settle, shown, type_text
+from tests.tui.driving import driven, page, press, screen_text, settle, shown, type_text
 from tests.tui.small import DictStore, catalog
 
 
@@ -137,3 +137,31 @@ async def test_this_very_machine_is_probed_and_told_probe_by_probe() -> None:
         assert inventory.components
         await press(pilot, "b")
         assert page(app).inventory is not None
+
+
+@pytest.mark.asyncio
+async def test_a_title_that_looks_like_markup_is_a_title() -> None:
+    from textual.content import Content
+
+    from stackcheck_tui.screens.story import StoryScreen
+
+    async with driven() as (app, pilot):
+        app.push_screen(StoryScreen("[/nope] [@click=app.quit]x", Content("[/neither]")))
+        await press(pilot)
+        text = screen_text(app)
+        assert "[/nope] [@click=app.quit]x" in text
+        assert "[/neither]" in text
+
+
+@pytest.mark.asyncio
+async def test_every_theme_can_be_taken() -> None:
+    async with driven() as (app, pilot):
+        first = app.theme
+        seen = set()
+        for _ in app.available_themes:
+            await pilot.press("T")
+            await pilot.pause()
+            seen.add(app.theme)
+        assert seen == set(app.available_themes)
+        assert app.theme == first
+        assert app.fault is None

@@ -8,6 +8,7 @@ from typing import Any
 from textual import on
 from textual.containers import Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Input
 
@@ -21,6 +22,8 @@ from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.panel import Panel
 from stackcheck_tui.widgets.table import Table, quiet
 
+_PAUSE = 0.1  # seconds without a key before the table is filled anew
+_ROOMY = 110  # columns from which on an id has all the room it wants
 _SCOPES = ("both", "advisories", "rules")
 
 
@@ -35,7 +38,9 @@ class AdvisoriesPage(Page):
         super().__init__()
         self.scope = "both"
         self.filter = ""
-        self.all: tuple[Rule, ...] = ()
+        self.all: tuple[tuple[Rule, str], ...] = ()
+        """Every rule with the text in which a search looks."""
+        self._rest: Timer | None = None
         self.shown: tuple[Rule, ...] = ()
         self._return_to = ""
 
@@ -49,13 +54,13 @@ class AdvisoriesPage(Page):
     def on_mount(self) -> None:
         """Ask for the rules."""
         table = self.query_one(Table)
-        table.lay_columns((("", 1), ("id", 34), ("what", 0)))
+        table.lay_columns((("", 1), ("id", 34 if self.app.size.width >= _ROOMY else 20), ("what", 0)))
         table.focus()
-        self.ask("rules", lambda: self.desk.catalog.rules)
+        self.ask("rules", lambda: [(r, searched(r)) for r in self.desk.catalog.rules])
 
-    def answer_rules(self, rules: tuple[Rule, ...]) -> None:
+    def answer_rules(self, rules: list[tuple[Rule, str]]) -> None:
         """Show the rules."""
-        self.all = tuple(sorted(rules, key=lambda r: (not r.is_advisory, r.severity.rank, r.id)))
+        self.all = tuple(sorted(rules, key=lambda r: (not r[0].is_advisory, r[0].severity.rank, r[0].id)))
         self._fill()
 
     def home(self) -> None:
@@ -70,7 +75,9 @@ class AdvisoriesPage(Page):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         self.filter = event.value.strip()
-        self._fill()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_PAUSE, self._fill)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
@@ -84,7 +91,7 @@ class AdvisoriesPage(Page):
     def _fill(self) -> None:
         words = self.filter.lower().split()
         here = self._return_to or (self._rule().id if self._rule() else "")  # type: ignore[union-attr]
-        self.shown = tuple(r for r in self.all if self._in_scope(r) and all(w in searched(r) for w in words))
+        self.shown = tuple(r for r, text in self.all if self._in_scope(r) and all(w in text for w in words))
         table = self.query_one(Table)
         table.clear()
         for rule in self.shown:

@@ -165,7 +165,7 @@ class ComponentsPage(Page):
                 Content.styled(line, look(span.state)),
                 key=span.version,
             )
-        table.border_title = f"{component.name}: {component.description}"
+        table.border_title = Content(f"{component.name}: {component.description}")
         table.border_subtitle = "● newest of its series · ○ superseded · ✗ ended · ━┤ stated end of support"
         place = next((i for i, s in enumerate(spans) if s.version == self.version), 0)
         table.move_cursor(row=place, animate=False)

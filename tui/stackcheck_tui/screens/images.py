@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Input
 
 from stackcheck.model.release import Image
+from stackcheck.report.style import visible
 from stackcheck.solver.image_search import Hit, Query, differences, search
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
@@ -134,7 +135,7 @@ class ImagesPage(Page):
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with the filter."""
         del topic
-        self.query_one(Table).border_subtitle = text
+        self.query_one(Table).border_subtitle = Content(visible(text, 200))
 
     def answer_hits(self, hits: tuple[Hit, ...]) -> None:
         """Show the images found."""

@@ -135,7 +135,7 @@ class MatrixPage(Page):
             lambda row, column: grades[cells[rows[row]][columns[column]]],
             at=at,
         )
-        grid.border_title = f"{picture.rows.title} {telling.TIMES} {picture.columns.title}"
+        grid.border_title = Content(f"{picture.rows.title} {telling.TIMES} {picture.columns.title}")
         grid.border_subtitle = f"{len(rows)} {telling.TIMES} {len(columns)} · {order}" + (
             " · folded" if self.view.folded else ""
         )

@@ -172,9 +172,8 @@ class ResolvePage(Page):
             table.move_cursor(row=self._rows.index(here), animate=False)
         target = stack.target
         count = f"{target.gpu_count} {telling.TIMES} " if target.gpu_count else ""
-        table.border_title = f"{count}{target.gpu_name}" + (
-            f" · {target.instance}" if target.instance else ""
-        )
+        where = f" · {target.instance}" if target.instance else ""
+        table.border_title = Content(f"{count}{target.gpu_name}{where}")
         table.border_subtitle = f"{len(pins)} components · {stack.policy}"
         self._show_pin()
 

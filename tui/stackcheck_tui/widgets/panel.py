@@ -20,7 +20,7 @@ class Panel(VerticalScroll, can_focus=True):
 
     def __init__(self, title: str = "", *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.border_title = title
+        self.border_title = Content(title) if title else None  # never read as markup
         self._shown = Content()
 
     def compose(self) -> ComposeResult:
@@ -30,7 +30,7 @@ class Panel(VerticalScroll, can_focus=True):
     def show(self, text: Content, title: str | None = None) -> None:
         """Replace the text, from its top."""
         if title is not None:
-            self.border_title = title
+            self.border_title = Content(title) if title else None  # never read as markup
         self._shown = text
         for body in self.query(Static):
             body.update(text)

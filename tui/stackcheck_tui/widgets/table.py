@@ -14,7 +14,7 @@ class Table(DataTable[Any]):
     """Rows to walk through; enter opens one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "Open"),
+        Binding("enter", "select_cursor", "Open", key_display="enter"),
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
