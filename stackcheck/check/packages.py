@@ -106,7 +106,7 @@ def _finding(name: str, seen: Seen, unmet: Sequence[Requirement], node: Node) ->
         why=_COMPILED.format(name=name)
         if compiled
         else _METADATA.format(name=name, version=seen.observation.version),
-        remedy=(Remedy("Install the versions it asks for", sets, run=_command(sets)),),
+        remedy=(Remedy("Install the versions it asks for", sets, run=_command(ordered, node)),),
         sources=refs(seen.component.sources, seen.release.sources if seen.release else ()),
     )
 
@@ -140,5 +140,14 @@ def _grade(name: str, requirement: Requirement, node: Node, policy: Mapping[str,
     return Severity.WARNING.rank
 
 
-def _command(sets: Mapping[str, str]) -> str:
-    return "" if not sets else "pip install " + " ".join(f"'{c}{r}'" for c, r in sets.items())
+def _command(asked: Sequence[Requirement], node: Node) -> str:
+    """Return the pip command for what is asked, if every part of it was seen as a package whose name is known."""
+    names = {
+        r.component: next(
+            (str(p) for o in node.observations[r.component] if (p := o.attributes.get("package"))), ""
+        )
+        for r in asked
+    }
+    if not all(names.values()):
+        return ""
+    return "pip install " + " ".join(f"'{names[r.component]}{r.range}'" for r in asked)

@@ -20,11 +20,17 @@ def folded(findings: Sequence[Finding], catalog: Catalog) -> list[Finding]:
         if finding.id in parent:
             children.setdefault(_root(finding.id, parent), []).append(finding)
     order = list(catalog.policy["kind_order"])
-    ranked = [
-        replace(f, consequences=tuple(sorted(children.get(f.id, ()), key=lambda c: (c.severity.rank, c.id))))
-        for f in roots
-    ]
+    ranked = [_with_consequences(f, children.get(f.id, ())) for f in roots]
     return sorted(ranked, key=lambda f: _rank(f, order, catalog))
+
+
+def _with_consequences(root: Finding, children: Sequence[Finding]) -> Finding:
+    """Return a finding with what it causes under it; what causes a failure that was seen is no less severe than that."""
+    if not children:
+        return root
+    below = sorted(children, key=lambda c: (c.severity.rank, c.id))
+    worst = min(root.severity, below[0].severity, key=lambda s: s.rank)
+    return replace(root, severity=worst, consequences=tuple(below))
 
 
 def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int, int, int, int, int, str]:

@@ -14,6 +14,8 @@ from stackcheck.model.release import Source
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
 
+_LONGEST = 160  # characters of a value inside a sentence
+
 
 def filled(template: str, node: Node) -> str:
     """Return a template with `{driver}`, `{cuda.family_floor}`, `{env:NCCL_PROTO}` replaced by what is known here."""
@@ -34,7 +36,8 @@ def is_filled(value: Any, node: Node) -> bool:
 def _value_text(subject: str, node: Node) -> str:
     if subject == "gpu":
         return node.gpu.name if node.gpu is not None else "this GPU"
-    return told(node.value(subject)) or f"(unknown {subject})"
+    text = told(node.value(subject)) or f"(unknown {subject})"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def told(value: Any) -> str:

@@ -1,0 +1,88 @@
+"""What releases ask for, held against what is there; how grave a breach is depends on what breaks."""
+
+from __future__ import annotations
+
+from stackcheck.catalog import Catalog
+from stackcheck.check import check
+from stackcheck.model.finding import Finding, Report, Severity
+from stackcheck.model.inventory import Evidence, Inventory, Observation
+from tests.check.conftest import Judge
+
+
+def asked(report: Report, name: str) -> Finding | None:
+    every = [*report.findings, *(c for f in report.findings for c in f.consequences)]
+    return next((f for f in every if f.id == f"requires-{name}"), None)
+
+
+def severity(report: Report, name: str) -> Severity | None:
+    found = asked(report, name)
+    return found.severity if found else None
+
+
+def test_what_fits_is_not_mentioned(judge: Judge) -> None:
+    assert asked(judge({"torch": "2.8.0+cu128", "nccl": "2.27.3", "triton": "3.4.0"}), "torch") is None
+
+
+def test_compiled_code_beside_another_minor_is_broken(judge: Judge) -> None:
+    found = asked(judge({"vllm": "0.9.2", "torch": "2.8.0+cu128"}, package=True), "vllm")
+    assert found is not None
+    assert (found.severity, str(found.kind)) == (Severity.ERROR, "abi-mismatch")
+    assert found.remedy[0].proved
+
+
+def test_compiled_code_beside_another_patch_is_at_risk(judge: Judge) -> None:
+    assert (
+        severity(judge({"vllm": "0.9.2", "torch": "2.7.1+cu128"}, package=True), "vllm") is Severity.WARNING
+    )
+
+
+def test_a_newer_nccl_of_the_same_major_is_fine(judge: Judge) -> None:
+    assert severity(judge({"torch": "2.8.0+cu128", "nccl": "2.28.9"}), "torch") is Severity.INFO
+    assert severity(judge({"torch": "2.8.0+cu128", "nccl": "2.21.5"}), "torch") is Severity.WARNING
+
+
+def test_a_version_told_in_short_breaks_no_exact_pin(judge: Judge) -> None:
+    assert asked(judge({"torch": "2.5.1+cu124", "cudnn": "9.1.0"}), "torch") is None
+    assert asked(judge({"torch": "2.5.1+cu124", "cudnn": "90100"}), "torch") is None
+
+
+def test_builds_of_a_vendor_are_not_held_to_the_index(judge: Judge) -> None:
+    own = {"torch": "2.8.0a0+34c6371d24.nv25.08", "nccl": "2.27.7", "cudnn": "9.12.0.46"}
+    assert asked(judge(own), "torch") is None
+    assert severity(judge({"vllm": "0.9.2", "torch": own["torch"]}, package=True), "vllm") in (
+        None,
+        Severity.INFO,
+    )
+
+
+def test_two_copies_meet_a_requirement_if_one_does(catalog: Catalog) -> None:
+    seen = {
+        "torch": (Observation(version="2.8.0+cu128"),),
+        "nccl": (
+            Observation(version="2.21.5", scope="host"),
+            Observation(version="2.27.3", scope="container"),
+        ),
+    }
+    assert asked(check(catalog, Inventory(components=seen)), "torch") is None
+
+
+def test_what_was_inferred_is_held_against_nobody(catalog: Catalog) -> None:
+    seen = {
+        "torch": (Observation(version="2.8.0+cu128"),),
+        "nccl": (Observation(version="2.21.5", evidence=Evidence("derived")),),
+    }
+    assert asked(check(catalog, Inventory(components=seen)), "torch") is None
+
+
+def test_a_command_names_packages_and_only_where_they_are_known(catalog: Catalog) -> None:
+    def told(attributes: dict[str, str]) -> str:
+        seen = {
+            "torch": (Observation(version="2.8.0+cu128", attributes={"package": "torch"}),),
+            "nccl": (Observation(version="2.21.5", attributes=attributes),),
+        }
+        found = asked(check(catalog, Inventory(components=seen)), "torch")
+        assert found is not None
+        return found.remedy[0].run
+
+    assert told({"package": "nvidia-nccl-cu12"}) == "pip install 'nvidia-nccl-cu12==2.27.3'"
+    assert told({}) == ""

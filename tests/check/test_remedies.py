@@ -1,0 +1,91 @@
+"""Changes that remedies make, and their proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackcheck.catalog import Catalog
+from stackcheck.check.remedies import applied, proved
+from stackcheck.model.finding import Finding, Kind, Remedy, Severity
+from stackcheck.model.inventory import Inventory, Observation
+
+
+def changed(catalog: Catalog, sets: dict[str, Any], **told: Any) -> Inventory | None:
+    return applied(Inventory(**told), sets, catalog)
+
+
+def version(inventory: Inventory | None, name: str) -> str:
+    assert inventory is not None
+    return inventory.components[name][0].version
+
+
+def test_variables_and_facts_are_set_and_unset(catalog: Catalog) -> None:
+    after = changed(
+        catalog,
+        {"env:NCCL_PROTO": None, "env:FI_PROVIDER": "efa", "fact:ecc": True, "limit:memlock": None},
+        environment={"NCCL_PROTO": "simple"},
+        facts={"ecc": False, "limit:memlock": 64},
+    )
+    assert after is not None
+    assert (after.environment, after.facts) == ({"FI_PROVIDER": "efa"}, {"ecc": True})
+
+
+def test_a_component_moves_to_the_nearest_release_upwards(catalog: Catalog) -> None:
+    told = {"nccl": (Observation(version="2.21.5", scope="container"),)}
+    assert version(changed(catalog, {"nccl": ">=2.26"}, components=told), "nccl").startswith("2.26")
+    assert version(changed(catalog, {"nccl": "<2.21"}, components=told), "nccl").startswith("2.20")
+
+
+def test_what_a_release_pins_moves_with_it(catalog: Catalog) -> None:
+    told = {
+        "torch": (Observation(version="2.7.1+cu126"),),
+        "triton": (Observation(version="3.3.1"),),
+        "nccl": (Observation(version="2.26.2"),),
+    }
+    after = changed(catalog, {"torch": "==2.8.0"}, components=told)
+    assert (version(after, "triton"), version(after, "nccl")) == ("3.4.0", "2.27.3")
+    assert after is not None
+    assert "cudnn" not in after.components
+
+
+def test_a_component_is_taken_away(catalog: Catalog) -> None:
+    after = changed(
+        catalog, {"cuda-compat": None}, components={"cuda-compat": (Observation(version="12.8"),)}
+    )
+    assert after is not None
+    assert after.components["cuda-compat"] == ()
+
+
+def test_what_cannot_be_made_is_not_made(catalog: Catalog) -> None:
+    assert changed(catalog, {"no-such-thing": ">=1"}) is None
+    assert changed(catalog, {"nccl": "no range at all"}) is None
+
+
+def finding(*remedies: Remedy) -> Finding:
+    return Finding(
+        id="x", kind=Kind.CONFIG, severity=Severity.ERROR, subjects=("env:A",), title="x", remedy=remedies
+    )
+
+
+def test_what_is_proved_comes_first_and_what_is_not_loses_its_change(catalog: Catalog) -> None:
+    good, bad = Remedy("good", {"env:A": None}), Remedy("bad", {"env:B": None})
+    worse, words = Remedy("worse", {"env:A": "2"}), Remedy("words")
+
+    def recheck(inventory: Inventory) -> list[Finding]:
+        match inventory.environment.get("A"):
+            case "1":
+                return [finding()]
+            case "2":
+                return [Finding(id="y", kind=Kind.CONFIG, severity=Severity.ERROR, subjects=(), title="y")]
+            case _:
+                return []
+
+    before = Inventory(environment={"A": "1", "B": "1"})
+    told = finding(bad, words, worse, good)
+    after = proved(told, before, catalog, recheck, [told])
+    assert [(r.text, r.proved, dict(r.sets)) for r in after.remedy] == [
+        ("good", True, {"env:A": None}),
+        ("bad", False, {}),
+        ("words", False, {}),
+        ("worse", False, {}),
+    ]
