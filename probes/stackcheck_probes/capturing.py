@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from stackcheck_probes import commands, files, redaction, skeleton
-from stackcheck_probes.files import Mapped
+from stackcheck_probes.files import Mapped, Read
 from stackcheck_probes.host import FileSystem, Host, live_host, tree_host
 from stackcheck_probes.interface import HostError, RefusedError
 from stackcheck_probes.inventory import DEFAULT_TIMEOUT, observe
@@ -57,6 +58,11 @@ class RecordingFiles:
         data = self._inner.map(path)
         self.mapped.add(self._at(path))
         return data
+
+    def reads(self, path: str) -> AbstractContextManager[Read]:
+        """Give short reads at any place of a file."""
+        self.mapped.add(self._at(path))
+        return self._inner.reads(path)
 
     def names(self, path: str, limit: int = files.LIST_LIMIT) -> list[str]:
         """Return the names in a directory, sorted; of virtual file systems and small directories all are remembered."""

@@ -17,6 +17,7 @@ from stackcheck_probes.files import Mapped
 MACHINES = {62: "x86_64", 183: "aarch64", 190: "cuda"}
 MAX_ENTRIES = 1 << 20
 MAX_STRING = 8192
+MAX_NAMES, MAX_TABLE = 1 << 20, 1 << 24
 SHT_NOBITS = 8
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = (
@@ -31,6 +32,9 @@ DT_NEEDED, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNP
 )
 DT_GNU_HASH, DT_VERDEF, DT_VERNEED = 0x6FFFFEF5, 0x6FFFFFFC, 0x6FFFFFFE
 SHN_UNDEF, STB_WEAK = 0, 2
+
+
+_SECTION = struct.Struct("<II8xQQQ24x")  # name, kind, address, offset, size
 
 
 class ElfError(ValueError):
@@ -131,18 +135,26 @@ class Elf:
         return self._sections
 
     def _read_sections(self) -> list[Section]:
-        if not self._shoff or self._shentsize < 64:
+        if not self._shoff or self._shentsize < _SECTION.size:
             return []
-        headers = [self._unpack("<IIQQQQ", self._shoff + i * self._shentsize) for i in range(self._shnum)]
+        size, count = self._shentsize, self._shnum
+        if size * count > MAX_TABLE:
+            raise ElfError("an endless section table")
+        table = bytes(self.data[self._shoff : self._shoff + size * count])
+        if len(table) < size * count:
+            raise ElfError("a table points outside the file")
+        headers = [_SECTION.unpack_from(table, place) for place in range(0, size * count, size)]
         if self._shstrndx >= len(headers):
             return []
-        names = headers[self._shstrndx][4]
+        _name, _kind, _address, start, length = headers[self._shstrndx]
+        names = bytes(self.data[start : start + min(length, MAX_NAMES)])
         sections = []
-        for name, kind, _flags, address, offset, size in headers:
-            held = 0 if kind == SHT_NOBITS else size
-            if offset + held > len(self.data):
-                raise ElfError("a section ends outside the file")
-            sections.append(Section(self._string(names + name), offset, held, address))
+        for name, kind, address, offset, length in headers:
+            held = 0 if kind == SHT_NOBITS else length
+            end = names.find(b"\0", name)
+            if offset + held > len(self.data) or end < 0:
+                raise ElfError("a section or its name ends outside the file")
+            sections.append(Section(names[name:end].decode("utf-8", "replace"), offset, held, address))
         return sections
 
     def section(self, name: str) -> Section | None:
@@ -221,11 +233,12 @@ class Elf:
         """Return, per needed library, the symbol versions it must define (``libc.so.6`` -> ``GLIBC_2.34`` ...)."""
         result: dict[str, list[str]] = {}
         for offset, (_version, count, name, aux, _next) in self._chain(DT_VERNEED, "<HHIII", 12):
-            entries = result.setdefault(self._tag_string(name), [])
+            strings = self._table(DT_STRTAB)
+            entries = result.setdefault(self._string(strings + name), [])
             where = offset + aux
             for _ in range(min(count, 4096)):
-                _hash, _flags, _other, string, step = self._unpack("<IHHII", where)
-                entries.append(self._tag_string(string))
+                string, step = self._unpack("<8xII", where)
+                entries.append(self._string(strings + string))
                 where += step
         return result
 

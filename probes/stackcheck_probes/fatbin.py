@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 
 from stackcheck_probes.elf import Elf
-from stackcheck_probes.files import Mapped
+from stackcheck_probes.files import Mapped, Read
 
 MAGIC = 0xBA55ED50
 MAGIC_BYTES = struct.pack("<I", MAGIC)
@@ -20,9 +20,9 @@ SECTIONS = {".nv_fatbin": False, "__nv_relfatbin": True}
 KIND_PTX, KIND_ELF = 1, 2
 FLAG_COMPRESSED, FLAG_ARCH_SPECIFIC, FLAG_FAMILY = 0x2000 | 0x8000, 0x100000, 0x200000
 _CONTAINER = struct.Struct("<IHHQ")
-_ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
-KIND, HEADER, PAYLOAD, NUMBER, FLAGS = 0, 2, 3, 8, 11
+_ENTRY = struct.Struct("<H2xIQ12xI8xQ16x")  # kind, header size, payload size, architecture, flags
 MAX_ENTRIES = 4_000_000
+BLOCK = 256  # of one read: as cheap as 64 bytes, and some images are as small
 
 
 class Code:
@@ -87,22 +87,28 @@ def scan(data: Mapped) -> Code:
     return code_of(Elf(data))
 
 
-def code_of(elf: Elf) -> Code:
-    """Return the code of an object. Raises ``ElfError`` if its section table is damaged."""
+def holds_code(elf: Elf) -> bool:
+    """Tell whether an object has a section for GPU code. Raises ``ElfError`` if its section table is damaged."""
+    return any(section.name in SECTIONS and section.size for section in elf.sections())
+
+
+def code_of(elf: Elf, read: Read | None = None) -> Code:
+    """Return the code of an object; ``read`` as for ``headers``. Raises ``ElfError`` if its section table is damaged."""
     code = Code()
     for section in elf.sections():
         if section.name in SECTIONS and section.size:
-            count(elf.data, section.offset, section.size, code, relocatable=SECTIONS[section.name])
+            count(elf.data, section.offset, section.size, code, relocatable=SECTIONS[section.name], read=read)
     return code
 
 
-def count(data: Mapped, start: int, size: int, code: Code, *, relocatable: bool) -> None:
-    """Count the images of the containers in a range of bytes. Large libraries hold thousands, so the loop is kept bare."""
-    seen: dict[tuple[int, int, int], int] = {}
-    for _offset, fields in headers(data, start, size):
+def count(
+    data: Mapped, start: int, size: int, code: Code, *, relocatable: bool, read: Read | None = None
+) -> None:
+    """Count the images of the containers in a range of bytes."""
+    seen: dict[tuple[int, ...], int] = {}
+    for _offset, fields in headers(data, start, size, read):
         if fields:
-            key = (fields[KIND], fields[NUMBER], fields[FLAGS])
-            seen[key] = seen.get(key, 0) + 1
+            seen[fields] = seen.get(fields, 0) + 1
     counts = code.relocatable if relocatable else code.linked
     for (kind, number, flags), times in seen.items():
         if kind in (KIND_PTX, KIND_ELF):
@@ -111,16 +117,27 @@ def count(data: Mapped, start: int, size: int, code: Code, *, relocatable: bool)
             code.compressed += times if flags & FLAG_COMPRESSED else 0
 
 
-def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield offset and fields of every header in a range; those of a container are empty.
+def headers(
+    data: Mapped, start: int, size: int, read: Read | None = None
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield offset and fields (kind, number, flags) of every header in a range; those of a container are empty.
 
-    What is no container is skipped over.
+    What is no container is skipped over. Headers mostly lie far apart, so ``read`` should be a short read of the file: touching a
+    mapping there costs a page fault each time, three times as much.
     """
     end = start + size
     position = start
     left = MAX_ENTRIES
+    get = read or _slices(data)
+    entry_size, unpack = _ENTRY.size, _ENTRY.unpack_from
+    block, base = b"", 0
     while position + _CONTAINER.size <= end and left > 0:
-        magic, version, header, length = _CONTAINER.unpack_from(data, position)
+        where = position - base
+        if where + _CONTAINER.size > len(block):
+            block, base, where = get(position, BLOCK), position, 0
+            if len(block) < _CONTAINER.size:
+                return
+        magic, version, header, length = _CONTAINER.unpack_from(block, where)
         if magic != MAGIC or version != 1 or header < _CONTAINER.size or length > end - position - header:
             position = data.find(MAGIC_BYTES, position + 1, end)
             if position < 0:
@@ -129,16 +146,27 @@ def headers(data: Mapped, start: int, size: int) -> Iterator[tuple[int, tuple[in
         yield position, ()
         stop = position + header + length
         entry = position + header
-        while entry + _ENTRY.size <= stop and left > 0:
+        while entry + entry_size <= stop and left > 0:
             left -= 1
-            fields = _ENTRY.unpack_from(data, entry)
-            header_size, payload = fields[HEADER], fields[PAYLOAD]
-            if header_size < _ENTRY.size or payload > stop - entry - header_size:
+            where = entry - base
+            if where + entry_size > len(block):
+                block, base, where = get(entry, BLOCK), entry, 0
+                if len(block) < entry_size:
+                    return
+            kind, header_size, payload, number, flags = unpack(block, where)
+            if header_size < entry_size or payload > stop - entry - header_size:
                 break
-            yield entry, fields
+            yield entry, (kind, number, flags)
             entry += header_size + payload
         position = stop
         position += -(position - start) % 8
+
+
+def _slices(data: Mapped) -> Read:
+    def read(offset: int, size: int) -> bytes:
+        return data[offset : offset + size]
+
+    return read
 
 
 def _target(kind: int, number: int, flags: int) -> str:

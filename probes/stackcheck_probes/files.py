@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import mmap
 import os
 import stat
-from typing import TYPE_CHECKING, Union
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Callable, Union
 
 from stackcheck_probes.interface import AbsentError, RefusedError
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Mapped = Union[mmap.mmap, bytes]
+Read = Callable[[int, int], bytes]
+"""A short read of a file: offset and size to the bytes there, fewer at its end."""
 TEXT_LIMIT = 1 << 20
 LIST_LIMIT = 20_000
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH, errno.ELOOP)
@@ -78,6 +82,24 @@ def map_file(path: str) -> mmap.mmap:
         os.close(fd)
 
 
+@contextlib.contextmanager
+def short_reads(path: str) -> Iterator[Read]:
+    """Give short reads at any place of a regular file. An error while reading is an empty answer."""
+    fd, _size = open_regular(path)
+    pread = os.pread
+
+    def read(offset: int, size: int) -> bytes:
+        try:
+            return pread(fd, size, offset)
+        except (OSError, OverflowError):
+            return b""
+
+    try:
+        yield read
+    finally:
+        os.close(fd)
+
+
 def list_directory(path: str, limit: int = LIST_LIMIT) -> list[str]:
     """Return the names in a directory, sorted; at most ``limit`` of them, in directory order, when there are more."""
     names: list[str] = []
@@ -102,6 +124,10 @@ class DirectFiles:
     def map(self, path: str) -> Mapped:
         """Return the file mapped read-only."""
         return map_file(path)
+
+    def reads(self, path: str) -> contextlib.AbstractContextManager[Read]:
+        """Give short reads at any place of a file."""
+        return short_reads(path)
 
     def names(self, path: str, limit: int = LIST_LIMIT) -> list[str]:
         """Return the names in a directory, sorted."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Callable, NamedTuple, Protocol
 
 from stackcheck_probes import commands, files
-from stackcheck_probes.files import Mapped
+from stackcheck_probes.files import Mapped, Read
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.mounts import GuardedFiles, doubtful_mounts
 
@@ -31,6 +32,9 @@ class FileSystem(Protocol):
 
     def map(self, path: str) -> Mapped:
         """Return the content of a file of any size, read only where it is looked at."""
+
+    def reads(self, path: str) -> AbstractContextManager[Read]:
+        """Give short reads at any place of a file, which is closed at the end of the ``with``."""
 
     def names(self, path: str, limit: int = files.LIST_LIMIT) -> list[str]:
         """Return the names in a directory, sorted."""

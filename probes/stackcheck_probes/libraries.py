@@ -56,13 +56,14 @@ _ROOTS = (
 )  # fmt: skip
 
 
+_ANY = re.compile("|".join(f"(?:{library.pattern.pattern})" for library in LIBRARIES))
+
+
 def match(name: str) -> Library | None:
     """Return the library that a file name belongs to."""
-    return (
-        next((library for library in LIBRARIES if library.pattern.match(name)), None)
-        if ".so" in name
-        else None
-    )
+    if ".so" not in name or not _ANY.match(name):
+        return None
+    return next((library for library in LIBRARIES if library.pattern.match(name)), None)
 
 
 def well_known_directories(files: FileSystem) -> Iterator[str]:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stackcheck_probes.files import LIST_LIMIT, TEXT_LIMIT, DirectFiles, Mapped, read_file
+from stackcheck_probes.files import LIST_LIMIT, TEXT_LIMIT, DirectFiles, Mapped, Read, read_file
 from stackcheck_probes.interface import HostError, RefusedError
 
 NETWORK = (
@@ -74,6 +74,11 @@ class GuardedFiles(DirectFiles):
         """Return the file mapped read-only."""
         self._check(path)
         return super().map(path)
+
+    def reads(self, path: str) -> contextlib.AbstractContextManager[Read]:
+        """Give short reads at any place of a file."""
+        self._check(path)
+        return super().reads(path)
 
     def names(self, path: str, limit: int = LIST_LIMIT) -> list[str]:
         """Return the names in a directory, sorted."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackcheck_probes import files
-from stackcheck_probes.files import Mapped
+from stackcheck_probes.files import Mapped, Read
 from stackcheck_probes.interface import AbsentError, HostError, RefusedError
 
 MARKERS = ("node.json", "overlay.json")
@@ -74,6 +74,14 @@ class TreeFiles:
         """Return the content of a file, mapped if it is a real one."""
         found = self._file(path)
         return found.inline if found.inline is not None else files.map_file(str(found.real))
+
+    def reads(self, path: str) -> contextlib.AbstractContextManager[Read]:
+        """Give short reads at any place of a file."""
+        found = self._file(path)
+        inline = found.inline
+        if inline is None:
+            return files.short_reads(str(found.real))
+        return contextlib.nullcontext(lambda offset, size: inline[offset : offset + size])
 
     def names(self, path: str, limit: int = files.LIST_LIMIT) -> list[str]:
         """Return the names in a directory of all layers, sorted."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from stackcheck_probes import fatbin, libraries
 from stackcheck_probes.elf import ElfError
+from stackcheck_probes.interface import HostError
 from stackcheck_probes.libraries import Library
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
@@ -168,6 +169,9 @@ def scanned(look: Look, path: str) -> fatbin.Code | None:
 def _scan(look: Look, path: str) -> fatbin.Code | None:
     elf = look.elf(path)
     try:
-        return fatbin.code_of(elf) if elf is not None else None
-    except ElfError:
+        if elf is None or not fatbin.holds_code(elf):
+            return None if elf is None else fatbin.Code()
+        with look.host.files.reads(path) as read:
+            return fatbin.code_of(elf, read)
+    except (ElfError, HostError):
         return None

@@ -27,6 +27,7 @@ _NAMES: tuple[tuple[str, Pattern[str]], ...] = tuple((component, re.compile(patt
     ("node-exporter", r"prometheus-node-exporter$"),
     ("grafana", r"grafana$"),
 ))  # fmt: skip
+_ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _component, pattern in _NAMES))
 _RUNTIMES = (
     "containerd",
     "containerd.io",
@@ -51,10 +52,11 @@ def system_packages(look: Look) -> None:
         *(component for component, _pattern in _NAMES if component not in ("efa-driver", "openmpi", "gdrdrv"))
     )
     scope = look.seen.scope
+    ours = {name: version for name, version in found.items() if _ANY.match(name)}
     for component, pattern in _NAMES:
         versions = {
             sysdb.release(version): f"{name} {version}"
-            for name, version in found.items()
+            for name, version in ours.items()
             if pattern.match(name)
         }
         for version, raw in sorted(versions.items()):
