@@ -135,6 +135,42 @@ async def test_a_component_leads_to_its_neighbours_and_back() -> None:
         assert page(app).PAGE == "matrix"
 
 
+async def test_a_picture_can_be_asked_for_before_its_screen_was_ever_shown() -> None:
+    async with driven("components") as (app, pilot):
+        await press(pilot, "m")
+        assert page(app).crumbs()[1] == "torch \N{MULTIPLICATION SIGN} gpu"
+        assert "supported" in shown(app, "#legend")
+
+
+async def test_what_a_fault_had_hidden_is_shown_when_the_fault_is_gone() -> None:
+    """A finding that was folded under another one stands by itself once only the other one is cured."""
+    from stackcheck.model.finding import Finding, Report
+    from stackcheck.model.inventory import Inventory
+    from stackcheck.model.kinds import Kind, Severity
+    from stackcheck_tui.desk import Verdict
+
+    def finding(name: str, *under: Finding) -> Finding:
+        return Finding(
+            id=name,
+            kind=Kind.FABRIC,
+            severity=Severity.ERROR,
+            subjects=("x",),
+            title=name,
+            consequences=under,
+        )
+
+    hidden = finding("hidden")
+    async with driven("node") as (app, _):
+        node = Inventory(subject="n")
+        page(app).answer_verdict(
+            Verdict(
+                Report(subject="n", inventory=node, findings=(finding("cause", hidden),)),
+                Report(subject="n", inventory=node, findings=(hidden,)),
+            )
+        )
+        assert [(f.id, gone) for f, gone in page(app).rows] == [("hidden", False), ("cause", True)]
+
+
 async def test_the_end_of_support_of_a_release_is_drawn_and_written() -> None:
     async with driven("components", size=(160, 48)) as (app, pilot):
         page(app).visit(("driver", ""))

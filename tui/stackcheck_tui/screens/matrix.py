@@ -60,6 +60,7 @@ class MatrixPage(Page):
         self.rows: tuple[int, ...] = ()
         self.columns: tuple[int, ...] = ()
         self._rest: Timer | None = None
+        self._furnished = False
         self._wanted: tuple[str, str] = ("", "")
 
     def body(self) -> Iterable[Widget]:
@@ -70,7 +71,7 @@ class MatrixPage(Page):
     def on_mount(self) -> None:
         """Paint the frame first, then bring in the rest and ask for the first picture."""
         self.query_one(GradeGrid).focus()
-        self.call_after_refresh(self.call_after_refresh, self._furnish)
+        self.after_first_paint(self._furnish)
 
     async def _furnish(self) -> None:
         """Mount what the first paint can do without."""
@@ -79,6 +80,7 @@ class MatrixPage(Page):
         await left.mount(Input(placeholder=hint, compact=True, id="search"), before="#grid")
         await left.mount(Static(id="legend"))
         await self.query_one("#body").mount(Panel("Facts", id="facts"))
+        self._furnished = True
         self._ask()
 
     def home(self) -> None:
@@ -98,6 +100,8 @@ class MatrixPage(Page):
     # picture
 
     def _ask(self) -> None:
+        if not self._furnished:
+            return  # asked for once there is a place to show it
         view = self.view
         self.ask("picture", lambda: self.desk.picture(view))
 

@@ -161,11 +161,7 @@ class NodePage(Page):
         after = {f.id for f in verdict.after.findings}
         before = {f.id for f in verdict.before.findings}
         gone = self._gone(verdict.before.findings, after)
-        fresh = [
-            (f, False)
-            for f in verdict.after.findings
-            if f.id not in before and f.id not in self._folded(verdict.before)
-        ]
+        fresh = [(f, False) for f in verdict.after.findings if f.id not in before]
         self.rows = (*fresh, *((f, f.id in gone) for f in verdict.before.findings))
         table = self.query_one(Table)
         table.clear()
@@ -191,10 +187,6 @@ class NodePage(Page):
     @staticmethod
     def _gone(findings: tuple[Finding, ...], after: set[str]) -> set[str]:
         return {f.id for f in findings if f.id not in after}
-
-    @staticmethod
-    def _folded(report: Report) -> set[str]:
-        return {c.id for f in report.findings for c in f.consequences}
 
     def _summary(self, verdict: Verdict) -> None:
         def counts(report: Report) -> Content:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from stackcheck_tui.app import StackcheckApp
 
 
+_BREATH = 0.02  # seconds for the first frame to reach the terminal
+
+
 class Page(Screen[None]):
     """One of the six screens."""
 
@@ -121,7 +124,11 @@ class Page(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """Come back into view."""
-        self.call_after_refresh(self.call_after_refresh, self._awake)
+        self.after_first_paint(self._awake)
+
+    def after_first_paint(self, work: Callable[[], Any]) -> None:
+        """Do something once the frame is drawn and written: a thread writes it, which heavy work would hold up."""
+        self.call_after_refresh(self.call_after_refresh, partial(self.set_timer, _BREATH, work))
 
     def _awake(self) -> None:
         self.show_crumbs()
