@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports data unit format schema probe.pyz clean
+.PHONY: help demo test check lint types imports data unit format schema probe.pyz verdict.pyz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z.]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -50,7 +50,10 @@ format: $(STAMP)  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix
 
 probe.pyz: $(VENV)/.run  ## one file that probes a node with a bare python3
-	$(BIN)/python probes/build_zipapp.py dist/stackcheck-probe.pyz
+	$(BIN)/python probes/build_zipapp.py -o stackcheck-probe.pyz
+
+verdict.pyz: $(VENV)/.run  ## the same with matrices and check inside (Python 3.11 or newer gives the verdict)
+	$(BIN)/python probes/build_zipapp.py --verdict -o stackcheck-verdict.pyz
 
 clean:  ## remove what was made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 
 OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
+VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--output", "--gpu", "--instance", "--matrices",
+                 "-v", "--verbose")  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -123,6 +125,27 @@ def entry() -> int:
     except Exception as error:  # noqa: BLE001  whatever it was, it is our fault and must not look like a finding
         sys.stderr.write(f"stackcheck-probe: internal fault: {type(error).__name__}: {error}\n")
     return status
+
+
+def entry_without_verdict() -> int:
+    """Run where an archive holds the verdict too, on a Python that is too old for it: the inventory, and a word about it.
+
+    Who asked for a report gets none rather than another document.
+    """
+    wanted = [word for word in sys.argv[1:] if word.split("=", 1)[0] in VERDICT_FLAGS]
+    version = ".".join(map(str, sys.version_info[:2]))
+    if wanted:
+        sys.stderr.write(
+            f"stackcheck-probe: {wanted[0]} needs the verdict, which needs Python 3.11 or newer; this is {version}: "
+            "leave it out for the inventory, and give that to `stackcheck check` elsewhere\n"
+        )
+        return USAGE
+    sys.stderr.write(
+        f"stackcheck-probe: inventory only, the verdict needs Python 3.11 or newer and this is {version}; "
+        "give it to `stackcheck check` elsewhere\n"
+    )
+    sys.argv[1:] = [word for word in sys.argv[1:] if word != "--inventory"]
+    return entry()
 
 
 if __name__ == "__main__":

@@ -86,7 +86,8 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         environ=chosen,
         process=lambda name: files.read_file(f"{proc}/{name}", PROCESS_LIMIT),
         kernel_log=lambda: commands.read_kmsg("/dev/kmsg"),
-        run=lambda name, timeout: commands.run(name, chosen, timeout),
+        # under our own environment: that of another process may name libraries to load into what we start, perhaps as root
+        run=lambda name, timeout: commands.run(name, os.environ, timeout),
         live=True,
         pid=pid,
         environ_where=where,

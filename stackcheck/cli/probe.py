@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from stackcheck.catalog.catalog import Catalog
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of probe."""
@@ -83,11 +85,29 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.inventory:
         return _deliver_inventory(body, options)
-    from stackcheck.catalog import open_catalog
-
-    catalog = open_catalog(options.matrices)
+    catalog = _catalog(options.matrices)
     inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
     return deliver(catalog, inventory, options)
+
+
+def _catalog(directory: str | None) -> Catalog:
+    """Return the catalog asked for; by default the shipped one, which lies in the archive if the program does.
+
+    Raises:
+        UsageError: matrices are given to an archive, which cannot validate them.
+    """
+    from stackcheck.cli.archive import catalog_of, own_archive
+
+    archive = own_archive()
+    if archive is None:
+        from stackcheck.catalog import open_catalog
+
+        return open_catalog(directory)
+    if directory:
+        raise UsageError(
+            "this archive holds matrices of its own", fix="leave out --matrices, or install stackcheck"
+        )
+    return catalog_of(archive)
 
 
 def _names(values: list[str]) -> list[str]:

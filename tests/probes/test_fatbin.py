@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
-from stackcheck_probes import fatbin
-from stackcheck_probes.elf import ElfError
+from stackcheck_probes import fatbin, files
+from stackcheck_probes.elf import Elf, ElfError
 from tests.nodes.objects import Spec, build, container
 
 CODE = (("sm_80", 40), ("sm_90", 40), ("sm_90a", 2), ("sm_100f", 40), ("compute_120f", 5), ("sm_89", 1))
@@ -47,6 +48,19 @@ def test_containers_one_after_another_with_padding_between() -> None:
     one, two = container((("sm_90", 2),)), container((("sm_100", 3),))
     data = one + bytes(24) + two
     assert counted(data).linked == {"sm_90": 2, "sm_100": 3}
+
+
+def test_short_reads_of_a_file_see_the_same(tmp_path: Path) -> None:
+    data = build(Spec("a.so", code=CODE, relocatable=(("sm_90", 3),)))
+    whole = fatbin.scan(data)
+    (tmp_path / "a.so").write_bytes(data)
+    with files.short_reads(str(tmp_path / "a.so")) as read:
+        found = fatbin.code_of(Elf(data), read)
+        assert (found.linked, found.relocatable) == (whole.linked, whole.relocatable)
+        (tmp_path / "a.so").write_bytes(data[: len(data) // 2])
+        assert fatbin.code_of(Elf(data), read).images < whole.images, (
+            "a file that shrinks meanwhile ends the scan"
+        )
 
 
 def test_no_code_is_an_empty_answer_not_an_error() -> None:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from stackcheck_probes.commands import COMMANDS, DIRECTORIES
+from stackcheck_probes.host import live_host
 from stackcheck_probes.registry import PROBES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +66,23 @@ def test_a_live_probe_writes_nothing_and_stays_within_its_list() -> None:
     assert all(
         argv[0] in allowed or argv[:4] == [sys.executable, "-I", "-S", "-c"] for argv in seen["started"]
     )
+
+
+def test_what_it_starts_loads_nothing_that_the_environment_asked_about_names(tmp_path: Path) -> None:
+    """Looked at by root, a user's process must not get a library of its choice into what root starts."""
+    source, library, mark = tmp_path / "a.c", tmp_path / "evil.so", tmp_path / "mark"
+    source.write_text(
+        "#include <fcntl.h>\n"
+        f'__attribute__((constructor)) static void run(void) {{ open("{mark}", O_CREAT | O_WRONLY, 0600); }}\n'
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    subprocess.run(["/bin/true"], env={"LD_PRELOAD": str(library)}, check=True)
+    assert mark.exists(), "the library works"
+    mark.unlink()
+    host = live_host({"LD_PRELOAD": str(library), "PATH": "/usr/bin"})
+    assert host.environ["LD_PRELOAD"] == str(library)
+    host.run("nvml", 20.0)
+    assert not mark.exists()
 
 
 def test_a_tree_starts_no_process_at_all() -> None:

@@ -35,6 +35,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def judging(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("zip") / "stackcheck-verdict.pyz"
+    _builder().build(path, verdict=True)
+    return path
+
+
 def _builder() -> ModuleType:
     spec = importlib.util.spec_from_file_location("build_zipapp", ROOT / "probes/build_zipapp.py")
     assert spec is not None
@@ -125,3 +132,72 @@ def test_capture_through_the_program(archive: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "files written" in done.stderr
     assert json.loads(run(archive, "--root", str(tmp_path / "node")).stdout)["instance"] == "p5.48xlarge"
+
+
+BROKEN = str(ROOT / "tests/nodes/p5.48xlarge+gdrdrv-missing")
+OLD = [p for p in pythons() if any(f"/{v}." in p for v in ("3.9", "3.10"))]
+NEW = [p for p in pythons() if p not in OLD]
+
+
+def test_two_builds_with_the_verdict_have_the_same_bytes(judging: Path, tmp_path: Path) -> None:
+    _builder().build(tmp_path / "again.pyz", verdict=True)
+    assert (tmp_path / "again.pyz").read_bytes() == judging.read_bytes()
+
+
+@pytest.mark.parametrize("python", NEW)
+def test_the_archive_gives_the_verdict_of_the_installed_program(judging: Path, python: str) -> None:
+    done = run(judging, "--root", BROKEN, "--format", "json", python=python)
+    here = subprocess.run(
+        [sys.executable, "-m", "stackcheck", "probe", "--root", BROKEN, "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (here.returncode, "")
+    assert json.loads(done.stdout) == json.loads(here.stdout)
+    assert [f["id"] for f in json.loads(done.stdout)["findings"]] == ["gdrcopy-without-device"]
+
+
+@pytest.mark.parametrize(
+    "name", ["text", "oneline", "prometheus", "junit", "sarif", "ctrf", "markdown", "html"]
+)
+def test_every_report_out_of_the_archive_with_the_standard_library_alone(judging: Path, name: str) -> None:
+    done = run(judging, "--root", BROKEN, "--format", name, "--fail-on", "warning")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("python", OLD)
+def test_an_old_python_gives_the_inventory_and_a_word_about_it(
+    judging: Path, archive: Path, python: str
+) -> None:
+    done = run(judging, "--root", BROKEN, python=python)
+    assert done.returncode == 0
+    assert "inventory only, the verdict needs Python 3.11" in done.stderr
+    assert json.loads(done.stdout) == json.loads(run(archive, "--root", BROKEN).stdout)
+    refused = run(judging, "--root", BROKEN, "--format", "oneline", python=python)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("stackcheck-probe: --format needs the verdict")
+
+
+def test_the_archive_takes_no_other_matrices(judging: Path, tmp_path: Path) -> None:
+    done = run(judging, "--root", BROKEN, "--matrices", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds matrices of its own" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["archive", "judging"])
+def test_a_python_that_is_too_old_gets_a_sentence(name: str, request: pytest.FixtureRequest) -> None:
+    found = [
+        *Path.home().glob(".pyenv/versions/3.[678].*/bin/python3"),
+        *Path.home().glob(".pyenv/versions/2.7.*/bin/python2"),
+    ]
+    if not found:
+        pytest.skip("no such old Python here")
+    for python in found:
+        done = subprocess.run(
+            [str(python), str(request.getfixturevalue(name))], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("stackcheck-probe: Python 3.9 or newer is needed, this is ")
+        assert len(done.stderr.splitlines()) == 1

@@ -112,19 +112,22 @@ def test_a_shadow_on_the_library_path_does_not_win_over_rpath(
     assert "RPATH" in nccl[0]["where"]
 
 
-def test_several_times_faster_than_collect_env(environment: Path, says: dict[str, Any]) -> None:
+def test_ten_times_faster_than_collect_env(environment: Path, says: dict[str, Any]) -> None:
+    """Best of three against best of two, in turns. benchmarks/probe_bench.py measures it properly."""
     del says
-    times = []
+    ours, theirs = [], []
     for _ in range(3):
         start = time.perf_counter()
         probe(environment)
-        times.append(time.perf_counter() - start)
-    start = time.perf_counter()
-    subprocess.run(
-        [str(environment / "bin/python"), "-m", "torch.utils.collect_env"],
-        capture_output=True,
-        check=False,
-        env={"PATH": "/usr/bin:/bin"},
-    )
-    theirs = time.perf_counter() - start
-    assert theirs / min(times) > 5, f"{theirs:.2f} s against {min(times):.2f} s"
+        ours.append(time.perf_counter() - start)
+        if len(theirs) == 2:
+            continue
+        start = time.perf_counter()
+        subprocess.run(
+            [str(environment / "bin/python"), "-m", "torch.utils.collect_env"],
+            capture_output=True,
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
+        )
+        theirs.append(time.perf_counter() - start)
+    assert min(theirs) / min(ours) >= 10, f"{min(theirs):.2f} s against {min(ours):.2f} s"

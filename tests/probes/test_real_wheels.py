@@ -115,6 +115,13 @@ def test_assemblers_of_triton(found: dict[str, Any], scratch: Path) -> None:
         assert f"V{attributes[name.replace('-', '_')]}" in shown
 
 
+def scanned(path: Path) -> fatbin.Code:
+    """Return the GPU code of a library, read as the probes read it."""
+    elf = Elf(files.map_file(str(path)))
+    with files.short_reads(str(path)) as read:
+        return fatbin.code_of(elf, read)
+
+
 def cuobjdump(scratch: Path, *arguments: str) -> str:
     """Return what cuobjdump prints."""
     program = next(
@@ -128,7 +135,7 @@ def cuobjdump(scratch: Path, *arguments: str) -> str:
 def test_the_same_images_as_cuobjdump(scratch: Path) -> None:
     checked = 0
     for path in objects(scratch):
-        mine = fatbin.scan(files.map_file(str(path)))
+        mine = scanned(path)
         shown = (
             cuobjdump(scratch, "-all", str(path))
             if mine.images
@@ -149,10 +156,10 @@ def test_the_same_images_as_cuobjdump(scratch: Path) -> None:
 def test_fifty_times_faster_than_cuobjdump(scratch: Path) -> None:
     path = max(objects(scratch), key=lambda one: one.stat().st_size)
     start = time.perf_counter()
-    fatbin.scan(files.map_file(str(path)))
+    scanned(path)
     first = time.perf_counter() - start
     start = time.perf_counter()
-    fatbin.scan(files.map_file(str(path)))
+    scanned(path)
     mine = min(first, time.perf_counter() - start)
     start = time.perf_counter()
     cuobjdump(scratch, "--list-elf", str(path))

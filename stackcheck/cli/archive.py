@@ -1,0 +1,78 @@
+"""Running out of one file: the matrices of a zip archive that holds the program too (`probes/build_zipapp.py --verdict`)."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import Any
+
+import stackcheck
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.model.errors import MatrixError
+
+FOLDER = "matrices/"
+
+
+def own_archive() -> str | None:
+    """Return the path of the archive that this program was started from, or None if it was not."""
+    archive = getattr(getattr(stackcheck, "__loader__", None), "archive", None)
+    return archive if isinstance(archive, str) else None
+
+
+class ArchiveStore:
+    """The matrices inside a zip archive. See `catalog.Store` for the contract."""
+
+    def __init__(self, path: str) -> None:
+        """Open the archive at `path`."""
+        self._path = path
+        self._zip = zipfile.ZipFile(path)
+        self._names = frozenset(
+            n.removeprefix(FOLDER) for n in self._zip.namelist() if n.startswith(FOLDER) and n != FOLDER
+        )
+
+    @property
+    def is_one_set(self) -> bool:
+        """An archive holds the shipped data and nothing laid over it."""
+        return True
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Return the sorted names of the JSON files below a folder."""
+        below = (n.removeprefix(f"{folder}/") for n in self._names if n.startswith(f"{folder}/"))
+        return tuple(sorted(n for n in below if n.endswith(".json")))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return name in self._names
+
+    def read(self, name: str) -> Any:
+        """Return the JSON value of a file.
+
+        Raises:
+            MatrixError: it is not there, or damaged.
+        """
+        try:
+            return json.loads(self._zip.read(f"{FOLDER}{name}"))
+        except (KeyError, ValueError, OSError, zipfile.BadZipFile) as fault:
+            raise MatrixError(
+                "cannot be read", where=f"{self._path}/{name}", fix="copy the archive again"
+            ) from fault
+
+    def text(self, name: str) -> str:
+        """Return a small text file, or an empty text."""
+        return self._zip.read(f"{FOLDER}{name}").decode().strip() if self.exists(name) else ""
+
+
+def catalog_of(path: str) -> Catalog:
+    """Return the catalog inside an archive."""
+    return Catalog(ArchiveStore(path))
+
+
+def entry() -> int:
+    """Run `stackcheck probe` with the arguments of the process, and return the exit code."""
+    import gc
+    import sys
+
+    from stackcheck.cli import main
+
+    gc.disable()  # as the console script does
+    return main(["probe", *sys.argv[1:]])
