@@ -7,7 +7,7 @@ what an image holds. So a rule about driver and CUDA speaks about torch and driv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -296,6 +296,3 @@ def version_candidate(component: Component, text: str, arch: str) -> Candidate |
     build = match_build(release, version, arch, None) if release else None
     attributes = {**(release.attributes if release else {}), **(build.attributes if build else {})}
     return Candidate(component.id, Origin.RELEASE, version, release, build, attributes, None)
-
-
-Sorter = Callable[[Entry], Any]
