@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,20 @@ from stackcheck.cli import streams
 from stackcheck.cli.parser import add_matrices
 from stackcheck.model.errors import InputError, UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from stackcheck.harvest.client import Credentials
+    from stackcheck.harvest.collect import Context
+    from stackcheck.harvest.interface import Candidate
+    from stackcheck.harvest.packages import Remark
+    from stackcheck.harvest.reconcile import Proposal
+    from stackcheck.model.release import Component
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of harvest."""
+    from stackcheck.harvest.registry import HARVESTERS
+
     parser.add_argument(
         "components", nargs="*", metavar="COMPONENT", help="only these; default: all that upstream has"
     )
@@ -32,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["direct", "pip"],
         default="direct",
         help="ask the package index ourselves, or let the installed pip ask",
+    )
+    parser.add_argument(
+        "--what",
+        action="append",
+        default=[],
+        choices=[h.id for h in HARVESTERS],
+        help="kinds of upstream to read (packages); may be given again",
     )
     parser.add_argument("--index-url", default="", metavar="URL", help="instead of pip's or uv's index")
     parser.add_argument("--cache", metavar="DIR", help="where answers are kept, so that a run can be resumed")
@@ -59,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "cannot be written", where=str(root), fix="give --matrices DIR, a copy of the matrices"
         )
-    proposals, remarks, bodies = _proposals(catalog, root, options)
+    proposals, remarks, bodies = _reconciled(catalog, root, options)
     if options.write:
         _write(bodies)
     streams.answer(
@@ -70,90 +89,133 @@ def run(options: argparse.Namespace) -> int:
     return streams.FINDINGS if any(p.kind is Kind.CONTRADICTING for p in proposals) else streams.OK
 
 
-def _proposals(
+def _reconciled(
     catalog: Catalog, root: Path, options: argparse.Namespace
-) -> tuple[list[Any], list[Any], dict[Path, Any]]:
-    from stackcheck.catalog.files import read_json
-    from stackcheck.harvest import edit
-    from stackcheck.harvest.packages import Remark, Wish, harvest
-    from stackcheck.harvest.reconcile import Kind, compare
-    from stackcheck.harvest.requirement_rows import names_of
-    from stackcheck.harvest.upstreams import load
+) -> tuple[list[Proposal], list[Remark], dict[Path, Any]]:
+    """Return proposals, remarks, and the bodies of the files that would change, as they would be."""
+    from stackcheck.harvest.packages import Remark
+    from stackcheck.harvest.registry import HARVESTERS
 
-    today = datetime.now(tz=UTC).date()
-    since = (today - timedelta(days=options.days)).isoformat()
-    names = names_of(catalog, load(str(root / "upstreams.json")))
-    components = _chosen(catalog, options.components)
-    wish = Wish(since=since, newest=options.newest, again=options.again)
-    with _door(options, names.pythons) as door:
-        facts = list(harvest(components, door, names, wish, today.isoformat()))
+    chosen = options.what or ["packages"]
+    with _context(catalog, root, options) as context:
+        facts = [f for h in HARVESTERS if h.id in chosen for f in h.collect(context)]
     remarks = [f for f in facts if isinstance(f, Remark)]
     candidates = [f for f in facts if not isinstance(f, Remark)]
-    proposals: list[Any] = []
+    proposals: list[Proposal] = []
     bodies: dict[Path, Any] = {}
-    for component in components:
-        path = root / "components" / f"{component.id}.json"
-        body = read_json(str(path))
-        mine = [c for c in candidates if c.component == component.id]
-        found = compare(body, mine, complete=options.through == "direct" and bool(mine), since=since)
+    for path, found, edited in (
+        *_components(context, candidates, root, options),
+        *_images(catalog, candidates, root),
+    ):
         proposals += found
-        doubted = {p.release for p in found if p.kind in (Kind.CONTRADICTING, Kind.UNLISTED)}
-        agreed = {c.release: c.release not in doubted for c in mine if c.field == "requires"}
-        edited = edit.confirmed(edit.apply(body, found), agreed)
-        if edited != body:
+        if edited is not None:
             bodies[path] = edited
     return proposals, remarks, bodies
 
 
-def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Any]:
+def _components(
+    context: Context, candidates: list[Candidate], root: Path, options: argparse.Namespace
+) -> Iterator[tuple[Path, Sequence[Proposal], Any]]:
+    from stackcheck.catalog.files import read_json
+    from stackcheck.harvest import edit
+    from stackcheck.harvest.reconcile import Kind, compare
+
+    whole = options.through == "direct" and options.what in ([], ["packages"])
+    for component in context.components:
+        mine = [c for c in candidates if c.component == component.id]
+        if not mine:
+            continue
+        path = root / "components" / f"{component.id}.json"
+        body = read_json(str(path))
+        found = compare(body, mine, complete=whole, since=context.wish.since)
+        doubted = {p.release for p in found if p.kind in (Kind.CONTRADICTING, Kind.UNLISTED)}
+        agreed = {c.release: c.release not in doubted for c in mine if c.field == "requires"}
+        edited = edit.confirmed(edit.apply(body, found), agreed)
+        yield path, found, edited if edited != body else None
+
+
+def _images(
+    catalog: Catalog, candidates: list[Candidate], root: Path
+) -> Iterator[tuple[Path, Sequence[Proposal], Any]]:
+    from stackcheck.catalog.files import read_json
+    from stackcheck.harvest import image_tags
+
+    known = set(catalog.component_ids)
+    repositories = {c.component for c in candidates if c.component not in known}
+    for path in sorted(root.glob("images/*/*.json")) if repositories else ():
+        body = read_json(str(path))
+        names = {str(body["repository"])}
+        names |= {str(i.get("public_reference") or "").rpartition(":")[0] for i in body["images"]}
+        mine = [c for c in candidates if c.component in names & repositories]
+        if mine:
+            found = image_tags.compare(body, mine)
+            edited = image_tags.apply(body, found)
+            yield path, found, edited if edited != body else None
+
+
+def _chosen(catalog: Catalog, options: argparse.Namespace) -> tuple[Component, ...]:
     from stackcheck.catalog.names import component_named
     from stackcheck.harvest.packages import packages_of
 
-    if not names:
-        return [c for c in catalog.components() if packages_of(c)]
-    chosen = [component_named(catalog, name) for name in names]
+    if not options.components:
+        return catalog.components()
+    chosen = tuple(component_named(catalog, name) for name in options.components)
     for component in chosen:
-        if not packages_of(component):
-            raise UsageError(
-                f"{component.id} is no Python package", fix="see docs/harvest.md for its upstream"
-            )
+        if not packages_of(component) and (options.what or ["packages"]) == ["packages"]:
+            raise UsageError(f"{component.id} is no Python package", fix="see --what, and docs/harvest.md")
     return chosen
 
 
-def _door(options: argparse.Namespace, pythons: Iterable[str]) -> Any:
-    from contextlib import contextmanager
-
+@contextmanager
+def _context(catalog: Catalog, root: Path, options: argparse.Namespace) -> Iterator[Context]:
     from stackcheck.harvest.cache import Cache, default_directory
-    from stackcheck.harvest.client import Client, Limits
-    from stackcheck.harvest.door import DirectDoor, PipDoor
-    from stackcheck.harvest.settings import read
+    from stackcheck.harvest.client import Client, Limits, nobody
+    from stackcheck.harvest.collect import Context
+    from stackcheck.harvest.door import DirectDoor, Door, PipDoor
+    from stackcheck.harvest.packages import Wish
+    from stackcheck.harvest.requirement_rows import names_of
+    from stackcheck.harvest.settings import network, read
+    from stackcheck.harvest.upstreams import load
 
-    @contextmanager
-    def opened() -> Any:
-        cache = Cache(Path(options.cache) if options.cache else default_directory(os.environ))
-        if options.through == "pip":
-            newest_first = sorted(pythons, key=lambda p: [int(n) for n in p.split(".")], reverse=True)
-            pythons_to_try = _likeliest(newest_first)
-            yield PipDoor(os.environ, index=options.index_url, pythons=pythons_to_try, cache=cache)
-            return
+    today = datetime.now(tz=UTC).date()
+    names = names_of(catalog, load(str(root / "upstreams.json")))
+    cache = Cache(Path(options.cache) if options.cache else default_directory(os.environ))
+    proxy, ca = network(os.environ)
+    credentials: Credentials = nobody
+    index = ""
+    if options.through == "direct" and (options.what or ["packages"]).count("packages"):
         settings = read(os.environ, index=options.index_url)
-        with Client(
-            limits=Limits(requests=options.requests),
-            cache=cache,
-            proxy=settings.proxy,
-            ca=settings.ca,
-            credentials=settings.credentials,
-            progress=progress,
-        ) as client:
-            yield DirectDoor(client, settings.index)
+        index, credentials = settings.index, settings.credentials
+    limits = Limits(requests=options.requests)
+    with Client(
+        limits=limits, cache=cache, proxy=proxy, ca=ca, credentials=credentials, progress=progress
+    ) as client:
+        door: Door = DirectDoor(client, index)
+        if options.through == "pip":
+            door = PipDoor(
+                os.environ, index=options.index_url, pythons=_likeliest(names.pythons), cache=cache
+            )
+        yield Context(
+            catalog=catalog,
+            components=_chosen(catalog, options),
+            names=names,
+            upstreams=names.upstreams,
+            wish=Wish(
+                since=(today - timedelta(days=options.days)).isoformat(),
+                newest=options.newest,
+                again=options.again,
+            ),
+            today=today.isoformat(),
+            client=client,
+            door=door,
+        )
 
-    return opened()
 
-
-def _likeliest(newest_first: Sequence[str]) -> tuple[str, ...]:
+def _likeliest(pythons: Sequence[str]) -> tuple[str, ...]:
     """Return the minors to ask pip for: one from the middle first, which most releases of any age serve."""
-    middle = len(newest_first) // 2
-    return tuple(newest_first[max(0, middle - 1) :]) + tuple(newest_first[: max(0, middle - 1)])
+    newest_first = sorted(pythons, key=lambda p: [int(n) for n in p.split(".")], reverse=True)
+    middle = max(0, len(newest_first) // 2 - 1)
+    return (*newest_first[middle:], *newest_first[:middle])
 
 
 def progress(text: str) -> None:

@@ -80,7 +80,7 @@ class Client:
         proxy: str = "",
         ca: str = "",
         credentials: Credentials = nobody,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         progress: Callable[[str], None] | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class Client:
         self.sent = 0
         self._cache = cache
         self._credentials = credentials
-        self._sleep, self._clock, self._progress = sleep, clock, progress
+        self._sleep, self._clock, self._progress = sleep or time.sleep, clock, progress
         self._lock = threading.Lock()
         self._gate = threading.BoundedSemaphore(self.limits.at_once)
         try:

@@ -226,7 +226,7 @@ class Home:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
             if format_of(str(part)) > FORMAT:
-                raise newer_format(data.version)
+                raise newer_format(data.version, format_of(str(part)))
             prove(part)
             rows = (f"{hashlib.sha256(c).hexdigest()}  {n}" for n, c in sorted(data.files.items()))
             (part / "CHECKSUMS").write_text("\n".join(rows) + "\n", "utf-8")

@@ -6,7 +6,7 @@ How to add an upstream:
    What it cannot understand raises `HarvestError` with one line; it never guesses.
 2. Write the fetcher beside it, over `client.Client`, which bounds, retries and caches. A fetcher decides what to ask for, nothing else.
 3. Name the extractor (`EXTRACTOR = "name/1"`) and raise its number whenever the same bytes would give other candidates.
-4. Add a row to `registry.HARVESTERS`, and what it should read (addresses, repositories, packages) to `matrices/upstreams.json`:
+4. Add a function to `collect.py` and a row to `registry.HARVESTERS`, and what it should read (addresses, repositories, packages) to `matrices/upstreams.json`:
    no address stands in the code.
 5. Record a trimmed answer under `tests/harvest/recorded/` with its source, and test it beside the hostile ones.
 """

@@ -117,11 +117,12 @@ def _requires(known: Mapping[str, Any], candidate: Candidate) -> Iterator[Propos
     if "requires" not in known or known["requires"] is None:
         yield _proposal(Kind.FILLED, candidate, None)
         return
-    held: dict[tuple[str, str], set[str]] = {}
+    held: dict[
+        tuple[str, str], dict[str, str]
+    ] = {}  # by component and extra: range in one spelling -> as written
     for mine_row in _rows(known):
-        held.setdefault((mine_row["component"], mine_row.get("extra", "")), set()).add(
-            _form(mine_row["range"])
-        )
+        key = (mine_row["component"], mine_row.get("extra", ""))
+        held.setdefault(key, {})[_form(mine_row["range"])] = mine_row["range"]
     extras = {extra for _, extra in held}
     for row in candidate.value if isinstance(candidate.value, tuple) else ():
         if not isinstance(row, Requirement) or row.extra not in extras | {""}:
@@ -134,7 +135,7 @@ def _requires(known: Mapping[str, Any], candidate: Candidate) -> Iterator[Propos
             and row.range != ANY
             and not set(row.range.split(",")) <= {clause for text in mine for clause in text.split(",")}
         ):
-            yield _requirement(Kind.CONTRADICTING, candidate, row, " and ".join(sorted(mine)))
+            yield _requirement(Kind.CONTRADICTING, candidate, row, " and ".join(sorted(mine.values())))
 
 
 def _rows(known: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -21,8 +21,11 @@ class ReleasePage:
     component: str
     url: str
     reader: str
-    pattern: str = ""
+    """One of `release_pages.READERS`."""
+    pattern: str
+    """Over a tag or a line: groups `version`, `date`, and attributes by their names."""
     source: str = ""
+    """What to name as the source, where that is not the address itself: a key of the component's table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,13 @@ class VendorTable:
     url: str
     version_column: str
     columns: Mapping[str, str]
-    pattern: str = ""
+    """Attribute -> words of its column's header."""
+    pattern: str
+    """Over the version's cell: a group `version`, or groups that are joined with dots (an empty one is 0)."""
+    value_pattern: str = ""
+    """Over the other cells: its first group is the value; the whole text if there is no pattern."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Cells whose version is numbered otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ PAGES: dict[str, list[dict[str, object]]] = {}
 
 
 def direct(upstream: Upstream, tmp_path: Path, **limits: int) -> tuple[Client, DirectDoor]:
-    client = Client(limits=Limits(**limits), cache=Cache(tmp_path / "cache"), sleep=lambda _: None)  # type: ignore[arg-type]
+    client = Client(limits=Limits(**limits), cache=Cache(tmp_path / "cache"), sleep=lambda _: None)
     return client, DirectDoor(client, f"{upstream.url}/simple")
 
 

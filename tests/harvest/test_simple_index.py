@@ -20,15 +20,13 @@ def page(*files: dict[str, Any], name: str = "torch", version: str = "1.4") -> b
     return json.dumps({"meta": {"api-version": version}, "name": name, "files": list(files)}).encode()
 
 
-def file(name: str = WHEEL, **more: Any) -> dict[str, Any]:
-    return {"filename": name, "url": f"../../files/{name}", "hashes": {"sha256": DIGEST}, **more}
+def file(name: str = WHEEL, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"filename": name, "url": f"../../files/{name}", "hashes": {"sha256": DIGEST}, **(more or {})}
 
 
 def test_a_file_is_read_with_all_that_the_index_says() -> None:
-    row = file(
-        **{"requires-python": ">=3.10", "size": 5, "upload-time": "2026-10-28T01:02:03.000Z"},
-        **{"core-metadata": {"sha256": DIGEST}, "yanked": False},
-    )
+    more = {"requires-python": ">=3.10", "size": 5, "upload-time": "2026-10-28T01:02:03.000Z"}
+    row = file(more=more | {"core-metadata": {"sha256": DIGEST}, "yanked": False})
     (found,) = parse(page(row), JSON_TYPE, project="Torch", url=PAGE).files
     assert (found.version, found.wheel, found.url) == ("2.14.0", True, f"https://index.example/files/{WHEEL}")
     assert (found.uploaded, found.size, found.requires_python) == ("2026-10-28", 5, ">=3.10")
@@ -41,7 +39,7 @@ def test_html_says_the_same_as_json() -> None:
       <a href="../../files/torch-2.13.0.tar.gz" data-yanked="broken">x</a></body></html>""".encode()
     wheel, source = parse(html, "text/html; charset=utf-8", project="torch", url=PAGE).files
     from_json = parse(
-        page(file(**{"requires-python": ">=3.10", "core-metadata": {"sha256": DIGEST}})),
+        page(file(more={"requires-python": ">=3.10", "core-metadata": {"sha256": DIGEST}})),
         JSON_TYPE,
         project="torch",
         url=PAGE,
