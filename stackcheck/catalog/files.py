@@ -54,7 +54,7 @@ def open_catalog(directory: str | None = None, environ: Mapping[str, str] = os.e
         raise InputError("no such directory of matrices", where=chosen, fix=f"check --matrices or {VARIABLE}")
     whole = os.path.isfile(os.path.join(chosen, "VERSION"))
     if whole and format_of(chosen) > FORMAT:
-        raise newer_format(chosen)
+        raise newer_format(chosen, format_of(chosen))
     roots = (chosen,) if whole else (chosen, base)
     from stackcheck.catalog.validate import validate_directory
 
@@ -106,10 +106,10 @@ def format_of(root: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else FORMAT + 1
 
 
-def newer_format(where: str) -> MatrixError:
+def newer_format(where: str, found: int) -> MatrixError:
     """Return the fault of a data set that this code is too old for."""
     return MatrixError(
-        f"a data set of format {format_of(where)}, newer than this stackcheck reads ({FORMAT})",
+        f"a data set of format {found}, newer than this stackcheck reads ({FORMAT})",
         where=where,
         fix="upgrade stackcheck",
     )

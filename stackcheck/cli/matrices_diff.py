@@ -74,7 +74,7 @@ def _root(name: str) -> str:
     if not (Path(root) / "VERSION").is_file():
         raise InputError("holds no whole data set (no file VERSION)", where=root)
     if format_of(root) > FORMAT:
-        raise newer_format(root)
+        raise newer_format(root, format_of(root))
     return root
 
 

@@ -121,7 +121,11 @@ def prove(root: Path) -> None:
     from stackcheck.catalog.validate import validate_directory
     from stackcheck.model.errors import MatrixError
 
-    validate_directory(str(root), schemas=f"{matrices_root()}/schema")
+    try:
+        validate_directory(str(root), schemas=f"{matrices_root()}/schema")
+    except MatrixError as fault:
+        where = fault.where.replace(f"{root}/", "")  # the staged copy is gone when somebody reads this
+        raise MatrixError(fault.what, where=where, fix="this data set is damaged") from fault
     for check, faults in lint(Catalog(FileStore((str(root),)))):
         if check.fatal and faults:
             raise MatrixError(
