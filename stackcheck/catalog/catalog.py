@@ -151,6 +151,8 @@ class Catalog:
     def find_image(self, reference: str) -> Image | None:
         """Return the image that a reference means: full, public, or `repository:tag` with any registry and region before it."""
         wanted = reference.strip().partition("@")[0]
+        if not wanted:
+            return None
         tail = "/".join(wanted.split("/")[-2:])
         short = wanted.rpartition("/")[2]
         best: Image | None = None

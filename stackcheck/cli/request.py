@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
 from stackcheck.model.errors import InputError, UsageError
-from stackcheck.solver.request import Policy, Request, Wish, parse_wish
+from stackcheck.solver.request import Policy, Request, Wish, parse_wish, request_from_json
 
 if TYPE_CHECKING:  # only named in signatures: importing them costs each resolve
     from stackcheck.model.inventory import Inventory
@@ -71,6 +71,15 @@ def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Requ
     if given:
         raise UsageError(f"--lock and {given} exclude each other", fix="leave one out")
     lock = read_lock(options.lock)
+    if lock.request:
+        try:
+            return request_from_json(lock.request), lock
+        except (KeyError, TypeError) as fault:
+            raise InputError(
+                f"broken lock: request lacks {fault}",
+                where=options.lock,
+                fix="write it again with `stackcheck resolve -o`",
+            ) from fault
     wishes = [parse_wish(text, flag="--lock") for text in lock.requirements]
     image = catalog.find_image(f"{lock.image.repository}:{lock.image.tag}") if lock.image else None
     return (

@@ -109,6 +109,8 @@ class Stack(NamedTuple):
     requirements: tuple[str, ...] = ()
     policy: str = "newest"
     data_version: str = ""
+    request: Mapping[str, Any] = _NOTHING
+    """The flags that were asked, as `stackcheck.solver.request` writes them; empty in a lock of an older version."""
 
     @property
     def solved(self) -> bool:

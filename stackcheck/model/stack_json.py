@@ -48,6 +48,7 @@ def stack_to_json(stack: Stack) -> dict[str, Any]:
         "requirements": list(stack.requirements),
         "policy": stack.policy,
         "matrices": stack.data_version,
+        "request": dict(stack.request) or None,
     }
 
 
@@ -151,6 +152,7 @@ def _stack(body: dict[str, Any]) -> Stack:
         requirements=_texts(body.get("requirements")),
         policy=str(body.get("policy") or "newest"),
         data_version=str(body.get("matrices") or ""),
+        request=dict(body.get("request") or {}),
     )
 
 

@@ -19,6 +19,7 @@ from stackcheck.solver.encode import Encoding, refs
 from stackcheck.solver.explain import exclusion
 from stackcheck.solver.narrate import fill
 from stackcheck.solver.origins import FactOrigin, OriginKind
+from stackcheck.solver.request import request_to_json
 from stackcheck.solver.search import Solution
 from stackcheck.solver.shelf import ImageCandidate
 
@@ -81,9 +82,10 @@ class _Answer:
             image=self._stack_image(pins) if self.image else None,
             pins=tuple(pins),
             notes=tuple(self._notes(unstated, brief=brief)),
-            requirements=tuple(w.text for w in universe.request.all_wishes),
+            requirements=tuple(w.told for w in universe.request.all_wishes),
             policy=universe.request.policy,
             data_version=universe.catalog.version,
+            request=request_to_json(universe.request),
         )
 
     def _by_layer(self) -> list[str]:
@@ -153,19 +155,18 @@ class _Answer:
         kinds = (OriginKind.WISH, OriginKind.REQUIRES, OriginKind.BUNDLE, OriginKind.RULE, OriginKind.GPU_ROW)
         if candidate.origin is Origin.IMAGE and self.image:
             lines.append("the image holds it")
-        chosen_bit = self.values[self.encoding.number[name]]
-        better = (1 << chosen_bit) - 1
-        facts = {
-            e.origin: self.encoding.origins[e.origin]
-            for e in exclusions
-            if e.mask & better or self.encoding.origins[e.origin].kind is OriginKind.WISH
-        }
+        better = (1 << self.values[self.encoding.number[name]]) - 1
+        excluded: dict[int, int] = {}
+        for e in exclusions:
+            if e.mask & better or self.encoding.origins[e.origin].kind is OriginKind.WISH:
+                excluded[e.origin] = excluded.get(e.origin, 0) | e.mask & better
         asks = (OriginKind.REQUIRES, OriginKind.BUNDLE)
-        facts = {o: f for o, f in facts.items() if f.kind not in asks or f.subjects[-1] == name}
         for kind in kinds:
-            lines += [
-                self._reason(fact, name) for fact in facts.values() if fact.kind is kind and not fact.soft
-            ]
+            for origin, mask in excluded.items():
+                fact = self.encoding.origins[origin]
+                about_it = kind not in asks or fact.subjects[-1] == name
+                if fact.kind is kind and not fact.soft and about_it:
+                    lines.append(self._reason(fact, name, mask))
         row = self.gpu_row(name, candidate)
         if row is not None and row[1]:
             lines.append(f"{row[0]} on {self.universe.gpu.name}: {row[1]}")
@@ -173,12 +174,12 @@ class _Answer:
             lines.append(self._preference(name, candidate))
         return tuple(dict.fromkeys(t for t in lines if t))[:_MOST_REASONS]
 
-    def _reason(self, fact: FactOrigin, name: str) -> str:
-        """Return a fact as the reason for a pin: what holds, not the fault that others would have."""
+    def _reason(self, fact: FactOrigin, name: str, excluded: int = 0) -> str:
+        """Return a fact as the reason for a pin: what was asked or required, or what is wrong with the better ones that it excludes."""
         if fact.kind is OriginKind.WISH:
             return f"you ask for {fact.text}" if "host has" not in fact.text else fact.text
-        if fact.kind is OriginKind.RULE and fact.detail:
-            return self._fact_text(fact._replace(text=_first_sentence(fact.detail)), name)
+        if fact.kind in (OriginKind.RULE, OriginKind.GPU_ROW) and excluded:
+            return f"others are ruled out: {self._fact_text(fact, name, excluded)}"
         return self._fact_text(fact, name)
 
     def _preference(self, name: str, candidate: Candidate) -> str:
@@ -227,8 +228,9 @@ class _Answer:
         release = self.encoding.literals.domains[name][(mask & -mask).bit_length() - 1].release
         if release is not None and release.yanked:
             return ("yanked by its publisher",)
-        unread = release is not None and release.requires is None
-        if unread and any(p.startswith("pkg:pypi/") for p in self._component(name).packages):
+        if self.encoding.literals.domains[name][(mask & -mask).bit_length() - 1].is_unread(
+            self.universe.catalog
+        ):
             return ("its requirements were not read: unknown",)
         return reasons or ("an earlier choice comes first (`stackcheck why` tells which)",)
 
@@ -307,10 +309,7 @@ class _Answer:
             return Grade(row[0])
         if candidate.origin is Origin.IMAGE and self.image:
             return Grade(self.image.grade)
-        unread = candidate.requires is None and any(
-            p.startswith("pkg:pypi/") for p in self._component(name).packages
-        )
-        if candidate.origin is Origin.ASKED or unread:
+        if candidate.origin is Origin.ASKED or candidate.is_unread(self.universe.catalog):
             return Grade.UNKNOWN
         return Grade.SUPPORTED if self._vouched(name) else Grade.UNKNOWN
 
@@ -454,14 +453,6 @@ class _Answer:
         component = self.universe.catalog.component(name)
         assert component is not None  # noqa: S101
         return component
-
-
-def _first_sentence(text: str) -> str:
-    return (
-        text.partition(". ")[0].rstrip(".").partition(": ")[0]
-        if len(text) > 160
-        else text.partition(". ")[0].rstrip(".")
-    )
 
 
 def _origin_word(component: Component, candidate: Candidate) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
 from stackcheck.catalog.parse import Layered
@@ -52,6 +53,13 @@ class Candidate(NamedTuple):
         if self.build is None or self.version.local or not _LOCAL_LABEL.match(self.build.label):
             return self.version.text
         return f"{self.version.text}+{self.build.label}"
+
+    def is_unread(self, catalog: Catalog) -> bool:
+        """Whether it is a package whose requirements nobody has read."""
+        if self.requires is not None or self.origin is not Origin.RELEASE:
+            return False
+        component = catalog.component(self.component)
+        return component is not None and any(p.startswith("pkg:pypi/") for p in component.packages)
 
     @property
     def index_build(self) -> bool | None:

@@ -361,7 +361,7 @@ class _Encoder:
                     OriginKind.GPU_ROW,
                     text,
                     (row.component, "gpu"),
-                    row.sources,
+                    refs(self.universe.gpu.sources, row.sources),
                     key,
                     soft=row.grade != "broken",
                 )

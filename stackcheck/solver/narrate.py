@@ -55,15 +55,17 @@ def _full(encoding: Encoding, name: str) -> int:
 
 def fact_text(encoding: Encoding, origin: int, allowed: Mapping[str, int]) -> str:
     """Return an origin in words, its placeholders filled with the versions it excludes among the allowed ones."""
+    fact = encoding.origins[origin]
     masks: dict[str, int] = {}
     for row_origin, terms in encoding.problem.rows:
         if row_origin != origin:
             continue
         named = {encoding.names[n]: m for n, m in terms}
-        if all(m & allowed.get(name, m) for name, m in named.items()):
-            for name, mask in named.items():
-                masks[name] = masks.get(name, 0) | mask & allowed.get(name, mask)
-    fact = encoding.origins[origin]
+        lead = fact.subjects[0] if fact.subjects else ""
+        if lead in named and not named[lead] & allowed.get(lead, -1):
+            continue  # about versions that nobody asks for
+        for name, mask in named.items():
+            masks[name] = masks.get(name, 0) | (mask & allowed.get(name, mask) or mask)
     return fill(encoding, fact, masks)
 
 

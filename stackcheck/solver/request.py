@@ -29,6 +29,11 @@ class Wish(NamedTuple):
     """Whether the component must not be there."""
 
     @property
+    def told(self) -> str:
+        """The requirement as one would say it."""
+        return f"no {self.component}" if self.absent else self.text
+
+    @property
     def text(self) -> str:
         """The requirement as it would be typed."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
@@ -56,6 +61,45 @@ class Request(NamedTuple):
     def all_wishes(self) -> tuple[Wish, ...]:
         """Every requirement, frameworks first, in the order given."""
         return self.frameworks + self.wishes + self.host
+
+
+def request_to_json(request: Request) -> dict[str, Any]:
+    """Return a request as a lock records it, so that it can be asked again word for word."""
+    return {
+        "gpu": request.gpu or None,
+        "instance": request.instance,
+        "arch": request.arch,
+        "framework": [w.text for w in request.frameworks],
+        "with": [w.text for w in request.wishes if not w.absent and w.flag != "--python"],
+        "without": [w.component for w in request.wishes if w.absent],
+        "host": [w.text for w in request.host],
+        "images": request.images,
+        "image": request.image,
+        "python": request.python,
+        "policy": request.policy,
+    }
+
+
+def request_from_json(body: Mapping[str, Any]) -> Request:
+    """Return the request of a lock.
+
+    Raises:
+        UsageError: a requirement in it is none.
+        KeyError, TypeError: a part of it is missing or has another form.
+    """
+    without = (Wish(component=str(name), absent=True, flag="--without") for name in body["without"])
+    return Request(
+        gpu=str(body["gpu"] or ""),
+        instance=body["instance"],
+        arch=body["arch"],
+        frameworks=tuple(parse_wish(str(t), flag="--framework") for t in body["framework"]),
+        wishes=(*(parse_wish(str(t), flag="--with") for t in body["with"]), *without),
+        host=tuple(parse_wish(str(t), flag="--host") for t in body["host"]),
+        images=body["images"],
+        image=body["image"],
+        python=body["python"],
+        policy=body["policy"],
+    )
 
 
 def parse_wish(text: str, *, flag: str) -> Wish:

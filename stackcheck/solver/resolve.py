@@ -70,9 +70,13 @@ def _is_best(encoding: Encoding, solution: Solution) -> bool:
 
 
 def question(catalog: Catalog, request: Request) -> tuple[Encoding, Solution | None]:
-    """Return the encoded request and its solution, if it has one; for `why` and other questions about an answer."""
+    """Return the encoded request and its solution, if it has one; for `why` and other questions about an answer.
+
+    All images take part, since what could be otherwise is asked too.
+    """
     gpu, instance, arch = target_of(catalog, request)
-    encoding, answer = _answered(catalog, _checked(catalog, request), gpu, instance, arch)
+    encoding = encode(Universe(catalog, _checked(catalog, request), gpu, instance, arch))
+    answer = solve(encoding.problem)
     return encoding, answer if isinstance(answer, Solution) else None
 
 
@@ -130,7 +134,9 @@ def _checked(catalog: Catalog, request: Request) -> Request:
         )
     python = request.python and Wish(component="python", range=f"=={request.python}.*", flag="--python")
     extra = (python,) if python else ()
+    gpu = catalog.find_gpu(request.gpu) if request.gpu else None
     return request._replace(
+        gpu=gpu.id if gpu is not None else request.gpu,
         frameworks=tuple(_checked_wish(catalog, w) for w in request.frameworks),
         wishes=tuple(_checked_wish(catalog, w) for w in request.wishes + extra),
         host=tuple(_checked_wish(catalog, w) for w in request.host),
@@ -176,7 +182,7 @@ def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
             sources=sources,
         ),
         alternatives=_alternatives(encoding, catalog, request),
-        requirements=tuple(w.text for w in universe.request.all_wishes),
+        requirements=tuple(w.told for w in universe.request.all_wishes),
         policy=universe.request.policy,
         data_version=universe.catalog.version,
     )
@@ -244,10 +250,16 @@ def _alternatives(encoding: Encoding, catalog: Catalog, request: Request) -> tup
         for relaxed in (_with_any_version(request, positions), _without(request, positions)):
             target = encoding.universe
             again, solution = _answered(catalog, relaxed, target.gpu, target.instance, target.arch)
-            if isinstance(solution, Solution):
+            if isinstance(solution, Solution) and not _rests_on_unread(request, positions, again, solution):
                 found.append(_alternative(request, sorted(positions), again, solution))
-                break
-    return tuple(found)
+    unique = {tuple((c.requirement, c.to) for c in a.change): a for a in found}
+    return tuple(unique.values())[:MOST_ALTERNATIVES]
+
+
+def _rests_on_unread(request: Request, positions: set[int], encoding: Encoding, solution: Solution) -> bool:
+    """Whether a way out puts a release in place whose requirements nobody has read: that proves nothing."""
+    chosen = (encoding.candidate(solution.values, request.all_wishes[p].component) for p in positions)
+    return any(c is not None and c.is_unread(encoding.universe.catalog) for c in chosen)
 
 
 def _with_any_version(request: Request, positions: set[int]) -> Request:

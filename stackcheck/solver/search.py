@@ -226,7 +226,7 @@ class _Search:
         self._lessons.append(lesson)
         learned = state.learn(lesson.terms)
         violated = state.exclude(*lesson.terms[0], learned, lesson.level)
-        if violated != NONE and self._stepped:
+        if violated != NONE and lesson.level < len(state.starts):
             self._go_back(lesson.level)
             violated = state.exclude(*lesson.terms[0], learned, lesson.level)
         if self._reporter is not None:

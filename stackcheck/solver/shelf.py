@@ -68,10 +68,16 @@ class Shelf:
         return (*fitting, *none, *other) or (ImageCandidate(None),)
 
     def contents(self, image: Image) -> Mapping[str, str]:
-        """Return the versions of components in an image: stated, and those implied by exact requirements of what is stated."""
+        """Return the versions of components in an image: stated, and those implied by exact requirements of what is stated.
+
+        What a base without a framework holds of the libraries that wheels bring themselves is left out: a framework that is installed
+        on top loads its own.
+        """
         known = self._contents.get(image.name)
         if known is None:
             known = {**image.contents, "os": image.os} if image.os else dict(image.contents)
+            if self._is_bare(image):
+                known = {n: v for n, v in known.items() if n not in self.policy["wheels_bring"]}
             for wanted in self.policy["must_be_known"]:
                 if wanted not in known and wanted not in image.absent:
                     implied = self._implied(wanted, image)
@@ -79,6 +85,9 @@ class Shelf:
                         known[wanted] = implied
             self._contents[image.name] = known
         return known
+
+    def _is_bare(self, image: Image) -> bool:
+        return "base" in image.purpose and self.policy["default_framework"] not in image.contents
 
     def _implied(self, wanted: str, image: Image) -> str:
         for name in self.policy["implied_by"]:
