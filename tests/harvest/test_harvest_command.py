@@ -118,7 +118,7 @@ def test_a_contradiction_is_kept_beside_and_exits_1(
     assert {"component": "torch", "range": row["ours"]} in kept["requires"]  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("form", ["truncated", "html", "403", "404", "500", "drip"])
+@pytest.mark.parametrize("form", ["truncated", "html", "403", "404", "500", "empty"])
 def test_an_index_that_fails_is_a_remark_and_nothing_is_written(
     upstream: Upstream,
     matrices: Path,
@@ -135,7 +135,7 @@ def test_an_index_that_fails_is_a_remark_and_nothing_is_written(
         "403": status(403),
         "404": status(404),
         "500": status(500),
-        "drip": body(b"", JSON_TYPE),
+        "empty": body(b"", JSON_TYPE),
     }
     upstream.routes["/simple/verl/"] = answers[form]
     before = (matrices / "components" / "verl.json").read_text()

@@ -227,8 +227,22 @@ INSTALL = """
 import sys
 from pathlib import Path
 from stackcheck.harvest.data_set import Home, from_folder
-for origin in sys.argv[2:]:
-    Home(Path(sys.argv[1])).install(from_folder(Path(origin)), lambda root: None)
+home, *origins = sys.argv[1:]
+for origin in origins:
+    Home(Path(home)).install(from_folder(Path(origin)), lambda root: None)
+"""
+
+ENDLESS = """
+import itertools, sys
+from pathlib import Path
+from stackcheck.harvest.data_set import DataSet, Home, from_folder
+home, origin, first = sys.argv[1:]
+files = dict(from_folder(Path(origin)).files)
+print("ready", flush=True)
+for n in itertools.count(int(first)):
+    version = f"2999.1.{n}"
+    data = DataSet(version=version, files=files | {"VERSION": version.encode()})
+    Home(Path(home)).install(data, lambda root: None)
 """
 
 
@@ -238,25 +252,30 @@ def installing(home: Home, *origins: Path) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_killed_at_any_moment_there_is_a_whole_set(tmp_path: Path, home: Home) -> None:
-    """The installation of two sets in turn is killed forty times, between its first step and its last."""
-    sets = [data.folder(tmp_path / v, data.files(v, padding=40)) for v in ("2999.1.1", "2999.2.1")]
-    home.install(from_folder(sets[0]), nothing_to_prove)
-    start = time.monotonic()
-    assert installing(home, sets[1], sets[0], sets[1]).wait(60) == 0
-    whole = time.monotonic() - start
+    """A process that installs one new set after the other is killed thirty times, each time at another moment of its work."""
+    origin = data.folder(tmp_path / "set", data.files("2999.1.1", padding=40))
+    home.install(from_folder(origin), nothing_to_prove)
     dice = random.Random(11)
-    killed = 0
-    for _ in range(40):
-        process = installing(home, *(sets[dice.randrange(2)] for _ in range(6)))
-        time.sleep(dice.uniform(0.05, whole * 1.5))
-        process.send_signal(signal.SIGKILL)
-        killed += process.wait(10) == -signal.SIGKILL
+    while_written = installed = 0
+    for turn in range(30):
+        before = home.state().active
+        words = [str(home.path), str(origin), str(100 * turn + 100)]
+        with subprocess.Popen([sys.executable, "-c", ENDLESS, *words], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(dice.uniform(0.0, 0.25))
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(10) == -signal.SIGKILL, "it was at work"
+        while_written += bool(list(home.path.glob(".part-*")))
         state = home.state()
+        installed += state.active != before
         assert home.complete(state.active), "what is in use is whole"
-        assert open_catalog().version in ("2999.1.1", "2999.2.1")
+        assert all(home.complete(name) for name in state.before if name), "and what one can go back to"
+        assert open_catalog().version == state.active.partition("-")[0]
         assert open_catalog().component("pad39") is not None
-    assert killed >= 10, "the test must have hit something"
-    assert installing(home, *sets).wait(60) == 0
+    assert while_written >= 5, "kills came while a set was being written"
+    assert installed >= 5, "and after some were in place"
+    home.install(made("2999.3.1"), nothing_to_prove)
     assert not list(home.path.glob(".part-*")), "the next update tidies up"
 
 
@@ -264,7 +283,9 @@ def test_updates_at_once_take_turns_and_both_are_whole(tmp_path: Path, home: Hom
     versions = [f"2999.{n}.1" for n in range(1, 5)]
     sets = [data.folder(tmp_path / v, data.files(v, padding=20)) for v in versions]
     processes = [installing(home, one) for one in sets]
-    assert [p.wait(90) for p in processes] == [0, 0, 0, 0]
+    for process in processes:
+        with process:
+            assert process.wait(90) == 0
     state = home.state()
     names = {state.active, *state.before} - {""}
     assert {n.partition("-")[0] for n in names} <= set(versions)
