@@ -95,9 +95,11 @@ def find_in(files: FileSystem, directories: Iterable[str]) -> dict[str, str]:
             if match(name) is not None:
                 path = posixpath.join(directory, name)
                 try:
-                    found.setdefault(files.real(path), path)
+                    real = files.real(path)
                 except HostError:
                     continue
+                if real in found or files.exists(real):  # a link that leads nowhere is no library
+                    found.setdefault(real, path)
     return found
 
 

@@ -3,7 +3,7 @@
 Symbolic links are followed inside the tree only, as ``chroot`` would, so a tree cannot point at files of this machine.
 Beside plain files a tree may hold one JSON file, ``node.json`` or (for an overlay) ``overlay.json``:
 
-- ``base``: the directory of the tree below, relative to this one (overlays only);
+- ``base``: the directory of the tree below, relative to this one; it must have such a file too (overlays only);
 - ``files``: path to text, for many small files such as those of /sys;
 - ``links``: path to target of a symbolic link;
 - ``directories``: empty directories; ``absent``: paths of the base that are not there; ``unreadable``: paths that refuse.
@@ -38,6 +38,8 @@ class Layer(NamedTuple):
     absent: frozenset[str]
     unreadable: frozenset[str]
     children: dict[str, set[str]]
+    inside: dict[str, bool]
+    """Directories that were looked at: whether they are reached without a link, which could lead out of the tree."""
 
     def hides(self, path: str) -> bool:
         """Tell whether this layer says that ``path`` (or a directory above it) of the layers below is gone."""
@@ -46,6 +48,28 @@ class Layer(NamedTuple):
                 return True
             path = posixpath.dirname(path)
         return False
+
+    def place(self, path: str) -> Path | None:
+        """Return where a path lies, or None if a directory above it is a link in this layer.
+
+        Links of the tree are followed before; one that a layer above covers with a directory is not, and must not be walked through.
+        """
+        parent = posixpath.dirname(path)
+        known = self.inside.get(parent)
+        if known is None:
+            known = self.inside[parent] = self._reaches(parent)
+        return self.root / path.lstrip("/") if known else None
+
+    def _reaches(self, directory: str) -> bool:
+        here = self.root
+        for part in directory.split("/"):
+            here = here / part if part else here
+            try:
+                if part and stat.S_ISLNK(here.lstat().st_mode):
+                    return False
+            except (OSError, ValueError):
+                return True  # nothing is there, and nothing below it
+        return True
 
 
 class Found(NamedTuple):
@@ -179,8 +203,10 @@ def _own(layer: Layer, path: str) -> Found | None:
         return Found("file", inline=layer.inline[path])
     if path in layer.links:
         return Found("link", target=layer.links[path])
-    real = layer.root / path.lstrip("/")
+    real = layer.place(path)
     try:
+        if real is None:
+            return Found("dir") if path in layer.directories else None
         mode = real.lstat().st_mode
         if stat.S_ISLNK(mode):
             return Found("link", target=str(real.readlink()))
@@ -193,8 +219,10 @@ def _own(layer: Layer, path: str) -> Found | None:
 
 def _own_names(layer: Layer, path: str, limit: int) -> set[str]:
     names = set(layer.children.get(path, ()))
-    with contextlib.suppress(HostError):  # a layer need not have the directory itself
-        names.update(files.list_directory(str(layer.root / path.lstrip("/")), limit))
+    real = layer.place(posixpath.join(path, "."))
+    if real is not None:
+        with contextlib.suppress(HostError):  # a layer need not have the directory itself
+            names.update(files.list_directory(str(real), limit))
     return names
 
 
@@ -209,6 +237,10 @@ def open_tree(root: str) -> TreeFiles:
         if len(layers) == MAX_LAYERS:
             raise RefusedError(root, f"more than {MAX_LAYERS} trees on top of each other")
         marker = _read_marker(path)
+        if layers and marker is None:
+            raise RefusedError(
+                str(path), "no tree: an overlay lies on one that has a node.json or overlay.json"
+            )
         captured = captured or marker is not None
         layers.append(_layer(path, marker or {}))
         base = (marker or {}).get("base")
@@ -243,6 +275,7 @@ def _layer(root: Path, marker: dict[str, object]) -> Layer:
         children.setdefault(posixpath.dirname(path), set()).add(posixpath.basename(path))
     return Layer(
         root=root,
+        inside={"/": True},
         children=children,
         inline={path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()},
         links=links,

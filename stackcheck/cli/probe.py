@@ -83,11 +83,27 @@ def run(options: argparse.Namespace) -> int:
         pid=options.pid,
         env_file=options.env_file,
     )
+    _require_something(body, options)
     if options.inventory:
         return _deliver_inventory(body, options)
     catalog = _catalog(options.matrices)
     inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
     return deliver(catalog, inventory, options)
+
+
+def _require_something(body: dict[str, Any], options: argparse.Namespace) -> None:
+    """Make sure that a tree holds something of a node: a wrong directory must not look healthy.
+
+    Raises:
+        InputError: not one component or package was seen.
+    """
+    chosen = options.only or options.skip
+    if options.root != "/" and not chosen and not any(body["components"].values()) and not body["packages"]:
+        raise InputError(
+            "nothing of a node was found there",
+            where=options.root,
+            fix="name the root of an unpacked image or captured node",
+        )
 
 
 def _catalog(directory: str | None) -> Catalog:

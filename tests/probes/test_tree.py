@@ -71,6 +71,7 @@ def test_overlay_adds_replaces_and_takes_away(tmp_path: Path) -> None:
     for path, text in (("a/one", "1"), ("a/two", "2"), ("b/three", "3")):
         (base / path).parent.mkdir(parents=True, exist_ok=True)
         (base / path).write_text(text)
+    (base / "node.json").write_text("{}")
     top.mkdir()
     (top / "overlay.json").write_text(
         json.dumps(
