@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.signatures import GUESS
 from stackcheck.model.finding import Finding, Kind, Severity
 from stackcheck.model.rule import subjects_of
 
@@ -29,16 +30,19 @@ def _with_consequences(root: Finding, children: Sequence[Finding]) -> Finding:
     if not children:
         return root
     below = sorted(children, key=lambda c: (c.severity.rank, c.id))
-    worst = min(root.severity, below[0].severity, key=lambda s: s.rank)
+    worst = min((root.severity, *(c.severity for c in below if not _is_guess(c))), key=lambda s: s.rank)
     return replace(root, severity=worst, consequences=tuple(below))
 
 
-def _rank(finding: Finding, order: Sequence[str], catalog: Catalog) -> tuple[int, int, int, int, int, str]:
-    """Severity; what a line or the node shows before what versions say; what explains most; the kind; the more specific rule."""
+def _rank(
+    finding: Finding, order: Sequence[str], catalog: Catalog
+) -> tuple[int, bool, int, int, int, int, str]:
+    """Severity; guesses last; what a line or the node shows before what versions say; what explains most; kind; specificity."""
     kind = order.index(finding.kind) if finding.kind in order else len(order)
     rule = catalog.rule(finding.id)
     return (
         finding.severity.rank,
+        _is_guess(finding),
         _distance(finding, catalog),
         -len(finding.consequences),
         kind,
@@ -96,6 +100,8 @@ def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding], catalog: Cata
 
     The same is said by the same kind about the same first subject, no less severe.
     """
+    if _is_guess(finding):
+        return _better_told(finding, by_id)
     if not _is_bare(finding, catalog):
         return None
     for other in by_id.values():
@@ -113,6 +119,23 @@ def _stronger_twin(finding: Finding, by_id: Mapping[str, Finding], catalog: Cata
         if finding.id.startswith("requires-") and set(finding.subjects) <= set(other.subjects):
             return other
     return None
+
+
+def _better_told(guess: Finding, by_id: Mapping[str, Finding]) -> Finding | None:
+    """Return a finding that explains more than a line which no rule knows: of another line, or about the same thing."""
+    others = [
+        f
+        for f in by_id.values()
+        if not _is_guess(f)
+        and f.severity.rank <= guess.severity.rank
+        and (any(e.subject.startswith("log:") for e in f.evidence) or set(f.subjects) & set(guess.subjects))
+    ]
+    return min(others, key=lambda f: (f.severity.rank, f.id), default=None)
+
+
+def _is_guess(finding: Finding) -> bool:
+    """Whether a finding says no more than that a program printed a failure."""
+    return finding.id.startswith(GUESS)
 
 
 def _is_for_older_gpus(finding: Finding) -> bool:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Text
 from stackcheck.model.rule import Signature
+
+GUESS = "unexplained-"
+"""How ids of signatures and rules begin that know a program's way to print failures, but not the failure."""
 
 _LONGEST_LINE = 2_000  # characters of a line that a pattern sees
 _MOST_TRIES = 40  # occurrences of an anchor that are looked at
@@ -28,16 +31,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def with_log_facts(inventory: Inventory, signatures: Iterable[Signature]) -> Inventory:
+def with_log_facts(inventory: Inventory, signatures: Sequence[Signature]) -> Inventory:
     """Return the inventory with a fact `log:ID` for each signature found in its texts, and the line as evidence."""
     if not inventory.texts:
         return inventory
     searched = [_Searched(text) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
+    told = [s for s in signatures if not s.id.startswith(GUESS)]
     for signature in signatures:
+        known = told if signature.id.startswith(GUESS) else ()
         for text in searched:
-            match = text.find(signature)
+            match = text.find(signature, known)
             if match is not None:
                 found, line = match
                 name = f"log:{signature.id}"
@@ -56,6 +61,10 @@ def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:
     yield name, groups.pop("value", True)
     for group, text in groups.items():
         yield f"{name}.{group}", text
+
+
+def _says(signature: Signature, line: str) -> bool:
+    return any(a in line for a in signature.anchors) and _compiled(signature.pattern).search(line) is not None
 
 
 class _Searched:
@@ -93,8 +102,8 @@ class _Searched:
             return self._numbers[bisect_right(self._starts, position) - 1]
         return self.content.count("\n", 0, position) + 1
 
-    def find(self, signature: Signature) -> tuple[re.Match[str], int] | None:
-        """Return the first match of a signature and the number of its line."""
+    def find(self, signature: Signature, known: Sequence[Signature] = ()) -> tuple[re.Match[str], int] | None:
+        """Return the first match of a signature and the number of its line; not where one of `known` matches too."""
         content = self.content
         for anchor in signature.anchors:
             position = content.find(anchor)
@@ -106,7 +115,7 @@ class _Searched:
                 start = max(start, position - _LONGEST_LINE)
                 line = content[start : min(end, start + 2 * _LONGEST_LINE)]
                 match = _compiled(signature.pattern).search(line)
-                if match is not None:
+                if match is not None and not any(_says(k, line) for k in known):
                     return match, self._line(start)
                 tries += 1
                 position = content.find(anchor, end)
