@@ -254,7 +254,9 @@ def installing(home: Home, *origins: Path) -> subprocess.Popen[bytes]:
 def test_killed_at_any_moment_there_is_a_whole_set(tmp_path: Path, home: Home) -> None:
     """A process that installs one new set after the other is killed thirty times, each time at another moment of its work."""
     origin = data.folder(tmp_path / "set", data.files("2999.1.1", padding=40))
+    start = time.monotonic()
     home.install(from_folder(origin), nothing_to_prove)
+    once = time.monotonic() - start
     dice = random.Random(11)
     while_written = installed = 0
     for turn in range(30):
@@ -263,7 +265,7 @@ def test_killed_at_any_moment_there_is_a_whole_set(tmp_path: Path, home: Home) -
         with subprocess.Popen([sys.executable, "-c", ENDLESS, *words], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(dice.uniform(0.0, 0.25))
+            time.sleep(dice.uniform(0.0, 4 * once))
             process.send_signal(signal.SIGKILL)
             assert process.wait(10) == -signal.SIGKILL, "it was at work"
         while_written += bool(list(home.path.glob(".part-*")))
@@ -273,8 +275,8 @@ def test_killed_at_any_moment_there_is_a_whole_set(tmp_path: Path, home: Home) -
         assert all(home.complete(name) for name in state.before if name), "and what one can go back to"
         assert open_catalog().version == state.active.partition("-")[0]
         assert open_catalog().component("pad39") is not None
-    assert while_written >= 5, "kills came while a set was being written"
-    assert installed >= 5, "and after some were in place"
+    assert while_written >= 3, "kills came while a set was being written"
+    assert installed >= 3, "and after some were in place"
     home.install(made("2999.3.1"), nothing_to_prove)
     assert not list(home.path.glob(".part-*")), "the next update tidies up"
 
