@@ -5,6 +5,7 @@ Run `python docs/generate.py` after changing a command, a format or the data's l
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,12 @@ def _table(title: str, head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> None:
+    """Write the page; any argument but --help is wrong usage, and neither writes anything."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args(arguments)
     PAGE.write_text(reference(), encoding="utf-8")
     sys.stdout.write(f"wrote {PAGE.name}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -30,6 +30,19 @@ def test_the_reference_is_what_the_program_says() -> None:
     assert generator().reference() == written, "run: python docs/generate.py"
 
 
+def test_the_generator_writes_nothing_when_asked_for_help(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module = generator()
+    monkeypatch.setattr(module, "PAGE", tmp_path / "reference.md")
+    with pytest.raises(SystemExit) as end:
+        module.main(["--help"])
+    assert end.value.code == 0
+    assert not (tmp_path / "reference.md").exists()
+    module.main([])
+    assert (tmp_path / "reference.md").read_text(encoding="utf-8").startswith("# Reference")
+
+
 @pytest.mark.parametrize(
     "page",
     sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]),
