@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from stackcheck.ingest.cleaning import clean, is_fence, stripped
+from stackcheck.ingest.comments import without_comments, without_tables
 from stackcheck.ingest.interface import Context, Line, SourceText
 from stackcheck.ingest.reconcile import reconcile
 from stackcheck.ingest.registry import INGESTERS, Format, find
@@ -55,7 +56,7 @@ def read_all(
         formats = (forced,)
     result = Inventory()
     for name, text in texts:
-        result = result.merged(_read(name, clean(text), formats, context))
+        result = result.merged(_read(name, without_comments(clean(text)), formats, context))
     return reconcile(result)
 
 
@@ -71,7 +72,7 @@ def _read(name: str, content: str, formats: Sequence[Format], context: Context) 
         found,
         subject=found.subject or name,
         notes=found.notes + tuple(_remarks(name, numbered, reading)),
-        texts=(*found.texts, Text(name, " ".join(reading.formats), content)),
+        texts=(*found.texts, Text(name, " ".join(reading.formats), without_tables(content))),
     )
 
 
