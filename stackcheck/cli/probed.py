@@ -26,9 +26,6 @@ def with_probed(inventory: Inventory, body: Any, catalog: Catalog) -> Inventory:
     inventory = _with_gpu(inventory, body.get("gpu"), catalog)
     inventory = _with_packages(inventory, packages, catalog)
     inventory = _with_environments(inventory, body.get("environments"), packages, catalog)
-    targets = [told for p in packages if _counts(p) and (told := _targets_of(p))]
-    if targets:
-        inventory = _with_fact(inventory, CODE, tuple(targets), Evidence("fatbin", "packages"))
     return with_gpu_code(inventory, catalog)
 
 
@@ -114,16 +111,10 @@ def _with_environments(
     return _with_fact(inventory, ELSEWHERE, tuple(told), Evidence("dist-info", "environments"))
 
 
-def _targets_of(package: Mapping[str, Any]) -> str:
-    attributes = package.get("attributes")
-    targets = _list(attributes.get("targets")) if isinstance(attributes, Mapping) else []
-    return f"{package.get('name')}: {' '.join(map(str, targets))}" if targets else ""
-
-
 def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
     """Return an inventory that says which packages have no code for the GPU, or only such as the driver compiles at first use.
 
-    Packages that are components with a rule of their own about `targets` are left to it. Without a GPU nothing is said.
+    The probe told what code each holds (fact `gpu_code`), whatever the GPU. Packages that are components with a rule of their own about `targets` are left to it. Without a GPU nothing is said.
     """
     code = inventory.facts.get(CODE)
     if not isinstance(code, tuple) or not code:

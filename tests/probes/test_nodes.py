@@ -193,6 +193,7 @@ def test_an_aws_container() -> None:
     assert found["components"]["fabric-manager"] == [] if "fabric-manager" in found["components"] else True
 
 
+TORCH_CODE = "torch: sm_75 sm_80 sm_86 sm_90 sm_90a sm_100 sm_100a sm_120"
 FAULTS: dict[str, dict[str, Any]] = {
     "p5.48xlarge+gdrdrv-missing": {"module:gdrdrv": False, "device:/dev/gdrdrv": False, "gdrdrv_installed": "2.5.1"},
     "p5.48xlarge+fabric-manager-mismatch": {"fabric_state": "not started", "service:nvidia-fabricmanager": "inactive"},
@@ -206,10 +207,13 @@ FAULTS: dict[str, dict[str, Any]] = {
         "power_limit_w": 500, "power_capped": 8, "clocks_event_reasons": ["gpu_idle", "hw_slowdown", "hw_thermal_slowdown"]},
     "p6e-gb200.36xlarge+imex-channel-missing": {"imex_channels": 0, "imex_domain_state": "DOWN"},
     "ib-h100+iommu-translating": {"iommu": "translating", "acs_enabled": True},
-    "p5.48xlarge+extension-other-torch": {"extensions_for_other_torch": ["flash_attn"]},
-    "p6-b200.48xlarge+no-code-for-gpu": {"code_missing": ["my_kernels (sm_80, sm_90)"]},
+    "p5.48xlarge+extension-other-torch": {
+        "extensions_for_other_torch": ["flash_attn"], "gpu_code": ["flash_attn: sm_75 sm_80 sm_86 sm_90 sm_100 sm_120", TORCH_CODE]},
+    "p6-b200.48xlarge+no-code-for-gpu": {
+        "code_missing": ["my_kernels (sm_80, sm_90)"], "gpu_code": ["my_kernels: sm_80 sm_90", TORCH_CODE]},
     "p5.48xlarge+plugin-without-libfabric": {"nccl_net_plugin_missing": ["libfabric.so.1"], "libfabric_loaded": None},
-    "p6-b200.48xlarge+compiled-at-first-use": {"code_jit": ["my_kernels (sm_80, compute_80)"]},
+    "p6-b200.48xlarge+compiled-at-first-use": {
+        "code_jit": ["my_kernels (sm_80, compute_80)"], "gpu_code": ["my_kernels: sm_80 compute_80", TORCH_CODE]},
 }  # fmt: skip
 
 

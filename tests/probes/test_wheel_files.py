@@ -133,3 +133,18 @@ def test_forward_compatibility_counts_only_where_it_is_taken(tmp_path: Path) -> 
         (one["version"], one["attributes"]["package_drivers"]) for one in taken["components"]["cuda-compat"]
     ] == [("13.0", ["580.95.05"])]
     assert taken["facts"]["libcuda_version"] == "580.95.05"
+
+
+def test_code_of_extensions_is_told_whole_and_that_of_the_toolkit_is_not(tmp_path: Path) -> None:
+    """libcufft.so.12 of pkg:pypi/nvidia-cufft@12.0.0.61 shows one image for sm_75 and runs everywhere; cuSPARSELt has few for sm_80."""
+    files = {
+        "nvidia/cu13/lib/libcufft.so.12": build(Spec("libcufft.so.12", code=(("sm_75", 1),))),
+        "ext/_C.so": build(Spec("_C.so", code=(("sm_90a", 60), ("sm_80", 4)))),
+        "ext/_other.so": build(Spec("_other.so", code=(("compute_120", 1),), relocatable=(("sm_100", 1),))),
+    }
+    found = node(tmp_path, files, {
+        "nvidia_cufft-12.0.0.61": "nvidia/cu13/lib/libcufft.so.12,sha256=x,1\n",
+        "ext-1.0": "ext/_C.so,sha256=x,1\next/_other.so,sha256=x,1\n",
+    })  # fmt: skip
+    assert found["facts"]["gpu_code"] == ["ext: sm_80 sm_90a sm_100 compute_120"]
+    assert {entry["package"] for entry in found["code"]} == {"nvidia_cufft", "ext"}

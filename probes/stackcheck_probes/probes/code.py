@@ -20,6 +20,7 @@ def code(look: Look) -> None:
     if one is None:
         return
     scans: dict[str, list[fatbin.Code]] = {}
+    whole: dict[str, set[str]] = {}
     floors: dict[str, tuple[int, ...]] = {}
     for count, (path, owners) in enumerate(sorted(packages.owned_files(look, one).items())):
         if count >= MAX_FILES:
@@ -30,6 +31,8 @@ def code(look: Look) -> None:
         if found is not None and found.images:
             _report(look, path, owners[0][0].name, found)
             scans.setdefault(place, []).append(found)
+            if not _is_of_the_toolkit(owners[0][0].site, path):
+                whole.setdefault(owners[0][0].name, set()).update(found.linked, found.relocatable)
         floors[place] = max(floors.get(place, ()), glibc_floor(look, path))
     for place in floors:
         attributes: dict[str, Any] = {}
@@ -39,23 +42,40 @@ def code(look: Look) -> None:
             attributes["glibc"] = ".".join(map(str, floors[place]))
         if attributes:
             look.seen.package(one.environment.prefix, place, {"attributes": attributes})
-    names = {distribution.path: distribution.name for distribution in one.distributions}
-    _coverage(look, {names[place]: package_targets(found) for place, found in scans.items()})
+    _coverage(look, whole)
 
 
-def _coverage(look: Look, targets: dict[str, list[str]]) -> None:
-    """Packages that hold GPU code, but none for the GPUs of this node, or only such as is compiled at first use."""
+def _coverage(look: Look, held: dict[str, set[str]]) -> None:
+    """Say what the extensions hold, and which of them have no code for the GPUs of this node or only such as is compiled.
+
+    Here every image counts: one kernel that runs is enough not to be called missing.
+    """
+    targets = {name: sorted(found, key=fatbin.target_key) for name, found in sorted(held.items())}
+    look.fact(
+        "gpu_code",
+        [f"{name}: {' '.join(found)}" for name, found in targets.items()],
+        "fat binaries",
+        "fatbin",
+    )
     own = capability(look) if targets else None
     if own is None:
         return
     lists: dict[str, list[str]] = {"code_missing": [], "code_jit": []}
-    for name, held in sorted(targets.items()):
-        ways = {fatbin.runs(target, own) for target in held}
+    for name, found in targets.items():
+        ways = {fatbin.runs(target, own) for target in found}
         fact = "" if "native" in ways else "code_jit" if "jit" in ways else "code_missing"
         if fact:
-            lists[fact].append(f"{name} ({', '.join(held)})")
+            lists[fact].append(f"{name} ({', '.join(found)})")
     for fact, told in lists.items():
         look.fact(fact, told, "fat binaries", "fatbin", f"compute capability {own[0]}.{own[1]}")
+
+
+def _is_of_the_toolkit(site: str, path: str) -> bool:
+    """Tell whether a library lies where NVIDIA's wheels put theirs (nvidia/cufft/lib).
+
+    They run on the GPUs of their CUDA release, and some keep their kernels in other forms: libcufft.so.12 shows one image.
+    """
+    return path.startswith(f"{site}/nvidia/")
 
 
 def package_targets(scans: list[fatbin.Code]) -> list[str]:
