@@ -12,7 +12,6 @@ from stackcheck.model.inventory import Inventory
 
 _INVENTORY = "inventory-json"  # as ingest calls our own format
 _DOCUMENTS = {_INVENTORY, "lock"}
-_MOSTLY = 0.1  # part of characters that no text has: above this it is a binary file
 
 
 def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str | None = None) -> Inventory:
@@ -59,7 +58,7 @@ def require_understood(inventory: Inventory, where: str, *, any_text: bool = Fal
     """Make sure that there is something to judge; `any_text` lets unknown text pass, whose lines may still match a signature.
 
     Raises:
-        InputError: it is empty, no text, or (without `any_text`) nothing in it was recognised.
+        InputError: it is empty, or (without `any_text`) nothing in it was recognised.
     """
     if inventory.components or inventory.environment or inventory.facts or inventory.gpu_model:
         return
@@ -68,16 +67,8 @@ def require_understood(inventory: Inventory, where: str, *, any_text: bool = Fal
     known = "give a collect_env, pip freeze, log, inventory or lock (docs/reference.md)"
     if not contents:
         raise InputError("nothing in it", where=where, fix=known)
-    if all(_is_binary(c) for c in contents):
-        raise InputError("is a binary file, not text", where=where, fix=known)
     if not any_text:
         raise InputError("nothing in it was recognised", where=where, fix=known)
-
-
-def _is_binary(content: str) -> bool:
-    sample = content[:20_000]
-    odd = sum(c == "\ufffd" or not (c.isprintable() or c.isspace()) for c in sample)
-    return odd > _MOSTLY * len(sample)
 
 
 def with_target(

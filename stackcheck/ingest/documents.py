@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -46,3 +47,10 @@ def looks_like_json(lines: Sequence[Line]) -> bool:
     """Whether the first and last lines that are not empty look like a whole JSON document."""
     spoken = [line.text.strip() for line in (*lines[:_TAIL], *lines[-_TAIL:]) if line.text.strip()]
     return bool(spoken) and spoken[0][:1] in "{[" and spoken[-1][-1:] in "}]"
+
+
+def is_meant_as(schema: str, lines: Sequence[Line], text: str) -> bool:
+    """Whether `text` (the joined `lines`) is meant as a document of a schema that begins with `schema`, whole or cut off."""
+    key = re.compile(rf'(?<!\\)"schema"\s*:\s*"{re.escape(schema)}')
+    first = next((line.text.lstrip() for line in lines[:_TAIL] if line.text.strip()), "")
+    return (first[:1] == "{" or looks_like_json(lines)) and key.search(text) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -13,6 +14,12 @@ from stackcheck.model.errors import InputError
 
 SIZE_LIMIT = 64 << 20
 STANDARD_INPUT = "-"
+_SAMPLE = 64 << 10
+_CONTROL_SHARE = 0.03
+_FEW = 8
+_CONTROLS = bytes((*range(8), *range(14, 27), *range(28, 32), 127))  # none that a terminal's log is full of
+_NULS = re.compile(rb"\0+")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _Readable(Protocol):
@@ -25,14 +32,15 @@ def read_file(path: str | os.PathLike[str], *, limit: int = SIZE_LIMIT) -> str:
     """Return the text of a file, or of standard input for `-`; never more than `limit` bytes are read.
 
     UTF-8 with or without a byte order mark and UTF-16 with one are decoded; bytes that are neither become replacement
-    characters. NUL separates the entries of /proc/PID/environ, so a NUL becomes a line break there and is dropped elsewhere.
+    characters. NUL separates the entries of /proc/PID/environ, so a NUL becomes a line break there and is dropped elsewhere; a log may
+    hold a run of them where a machine lost power.
 
     Raises:
-        InputError: there is no such file, it may not be read, it is a directory, device, FIFO or socket, or it is larger
-            than `limit`.
+        InputError: there is no such file, it may not be read, it is a directory, device, FIFO or socket, it is larger
+            than `limit`, or its bytes are no text.
     """
     if os.fspath(path) == STANDARD_INPUT:
-        return decode(_bounded(sys.stdin.buffer, "standard input", limit))
+        return _text(_bounded(sys.stdin.buffer, "standard input", limit), "standard input")
     where = _printable(os.fspath(path))
     try:
         # O_NONBLOCK: opening a FIFO must not wait for a writer; the kind is asked of the open file, not of its name.
@@ -45,7 +53,7 @@ def read_file(path: str | os.PathLike[str], *, limit: int = SIZE_LIMIT) -> str:
             f"cannot be opened ({reason})", where=where, fix="check path and permissions"
         ) from None
     try:
-        return decode(_regular(descriptor, where, limit))
+        return _text(_regular(descriptor, where, limit), where)
     except OSError as fault:
         raise InputError(f"cannot be read ({fault.strerror})", where=where, fix="check the file") from None
     finally:
@@ -95,9 +103,28 @@ def _printable(path: str | bytes) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:300]
 
 
+def _text(data: bytes, where: str) -> str:
+    if is_binary(data):
+        raise InputError(
+            "is a binary file, not text",
+            where=where,
+            fix="give a collect_env, pip freeze, log, inventory or lock (docs/reference.md)",
+        )
+    return decode(data)
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether the beginning of `data` holds more control characters than any text does; a run of NULs counts as one."""
+    sample = _NULS.sub(b"\0", data[:_SAMPLE])
+    if data.startswith(_UTF16) or _is_environ(sample.decode("utf-8", "replace")):
+        return False
+    odd = len(sample) - len(sample.translate(None, _CONTROLS))
+    return odd > max(_FEW, _CONTROL_SHARE * len(sample))
+
+
 def decode(data: bytes) -> str:
     """Return the text of `data`."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith(_UTF16):
         text = data.decode("utf-16", "replace")
     else:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")

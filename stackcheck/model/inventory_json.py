@@ -6,10 +6,16 @@ Source of the shape: docs/design of the command line's contract, matrices/schema
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import SCHEMA, Evidence, FactValue, Inventory, Note, Observation
+
+MOST_MEMBERS = 512
+"""Observations of one component, and members of one fact, that are read."""
+MOST_NAMES = 4096
+"""Components, variables, facts, evidence and notes that are read."""
 
 
 def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
@@ -100,9 +106,10 @@ def inventory_from_json(body: Any, *, where: str) -> Inventory:
         },
         facts={_clean(str(k)): _fact(v) for k, v in _table(body.get("facts"), "/facts", where).items()},
         evidence={
-            str(k): _evidence(v, where) for k, v in _table(body.get("evidence"), "/evidence", where).items()
+            _clean(str(k)): _evidence(v, where)
+            for k, v in _table(body.get("evidence"), "/evidence", where).items()
         },
-        notes=_notes(body.get("notes"), where),
+        notes=_notes(body.get("notes"), where) + _left_out(body, where),
     )
 
 
@@ -124,9 +131,26 @@ def _notes(value: Any, where: str) -> tuple[Note, ...]:
         raise InputError("/notes is not a list", where=where, fix="see `stackcheck probe --inventory`")
     return tuple(
         Note(_text(n.get("source", n.get("probe"))) or "", _text(n.get("text")) or "")
-        for n in value
+        for n in value[:MOST_NAMES]
         if isinstance(n, dict)
     )
+
+
+def _left_out(body: Mapping[str, Any], where: str) -> tuple[Note, ...]:
+    """Say what the limits cut off: a file with that many entries was not written by a probe."""
+    tables = {name: body.get(name) for name in ("components", "environment", "facts", "evidence", "notes")}
+    notes = [
+        f"only the first {MOST_NAMES} of {len(table)} {name} were read"
+        for name, table in tables.items()
+        if isinstance(table, dict | list) and len(table) > MOST_NAMES
+    ]
+    for name in ("components", "facts"):
+        for key, entry in _table(tables[name], f"/{name}", where).items():
+            if isinstance(entry, list) and len(entry) > MOST_MEMBERS and len(notes) < MOST_MEMBERS:
+                notes.append(
+                    f"only the first {MOST_MEMBERS} of {len(entry)} entries of {_clean(str(key))} were read"
+                )
+    return tuple(Note(where, text) for text in notes)
 
 
 def _table(value: Any, pointer: str, where: str) -> Mapping[str, Any]:
@@ -134,7 +158,7 @@ def _table(value: Any, pointer: str, where: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise InputError(f"{pointer} is not an object", where=where, fix="see `stackcheck probe --inventory`")
-    return value
+    return value if len(value) <= MOST_NAMES else dict(islice(value.items(), MOST_NAMES))
 
 
 def _observations(entry: Any, pointer: str, where: str) -> tuple[Observation, ...]:
@@ -148,7 +172,7 @@ def _observations(entry: Any, pointer: str, where: str) -> tuple[Observation, ..
         raise InputError(
             f"{pointer} is neither a version nor a list", where=where, fix='write for example "2.27.3"'
         )
-    return tuple(_observation(item, f"{pointer}/{i}", where) for i, item in enumerate(entry))
+    return tuple(_observation(item, f"{pointer}/{i}", where) for i, item in enumerate(entry[:MOST_MEMBERS]))
 
 
 def _observation(item: Any, pointer: str, where: str) -> Observation:
@@ -170,13 +194,18 @@ def _observation(item: Any, pointer: str, where: str) -> Observation:
             _text(item.get("where")) or f"{where}#{pointer}",
             _text(item.get("raw")) or "",
         ),
-        attributes=dict(attributes) if isinstance(attributes, dict) else {},
+        attributes=_attributes(attributes) if isinstance(attributes, dict) else {},
     )
+
+
+def _attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    read = {_clean(str(name)): _fact(value) for name, value in entry.items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in read.items()}
 
 
 def _fact(value: Any) -> FactValue:
     if isinstance(value, list):
-        return tuple(_scalar(v) for v in value)
+        return tuple(_scalar(v) for v in value[:MOST_MEMBERS])
     return None if value is None else _scalar(value)
 
 
@@ -191,5 +220,5 @@ def _scalar(value: Any) -> str | int | float | bool:
 
 def _evidence(value: Any, where: str) -> Evidence:
     if not isinstance(value, dict):
-        return Evidence("inventory", where, str(value))
+        return Evidence("inventory", where, _clean(str(value)))
     return Evidence(*(_text(value.get(k)) or "" for k in ("method", "where", "raw")))

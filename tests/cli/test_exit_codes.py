@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stackcheck.cli.verdict import FORMATS
 from tests.cli.conftest import Call, Outcome, clean_environment
 
 FREEZE = "torch==2.4.1\nnvidia-nccl-cu12==2.20.5\n"
@@ -327,6 +328,45 @@ def test_a_lock_that_is_none_is_told(
     path = tmp_path / "bad.json"
     path.write_text(content)
     refused(call(*command, str(path)), "bad.json", *words)
+
+
+@pytest.mark.parametrize("kept", [0.01, 0.3, 0.6, 0.99])
+def test_a_document_of_ours_that_is_cut_off_is_told(call: Call, tmp_path: Path, kept: float) -> None:
+    lock = tmp_path / "whole.json"
+    assert call("resolve", "--gpu", "b200", "-o", str(lock)).code == 0
+    inventory = json.dumps(
+        {
+            "schema": "stackcheck.inventory/1",
+            "gpu": "b200",
+            "components": {"torch": "2.4.1"},
+            "facts": {"a": 1},
+        },
+        indent=2,
+    )
+    for whole in (lock.read_text(), inventory, inventory.replace("\n", "")):
+        path = tmp_path / "half.json"
+        path.write_text(whole[: max(45, int(len(whole) * kept))])
+        refused(call("check", str(path)), "half.json", "broken")
+
+
+@pytest.mark.parametrize("notes", ["7", "true", '"none"'])
+def test_notes_of_another_type_are_told(call: Call, tmp_path: Path, notes: str) -> None:
+    path = tmp_path / "node.json"
+    path.write_text(f'{{"schema": "stackcheck.inventory/1", "gpu": "b200", "notes": {notes}}}')
+    refused(call("check", str(path)), "node.json", "/notes")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_json_cannot_hold_ends_in_every_format(call: Call, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "node.json"
+    path.write_text(
+        '{"schema": "stackcheck.inventory/1", "subject": "\\ud800", "gpu": "b200", '
+        '"components": {"torch": "2.4.1"}, "facts": {"a": 1e999, "b": NaN}}'
+    )
+    result = call("check", str(path), "--format", form)
+    assert result.code == 0, result.err
+    if form in ("json", "sarif", "ctrf"):
+        json.loads(result.out, parse_constant=pytest.fail)
 
 
 def test_a_place_that_cannot_be_written_is_told(call: Call, tmp_path: Path) -> None:

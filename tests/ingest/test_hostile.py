@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import re
+import struct
+import sys
 import time
 from pathlib import Path
 
@@ -220,6 +223,38 @@ class TestReadFile:
         path = tmp_path / "nul.txt"
         path.write_bytes(b"tor\0ch==2.8.0\0\n")
         assert read_file(path) == "torch==2.8.0\n"
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            Path(sys.executable).read_bytes()[: 1 << 20],
+            gzip.compress(b"torch==2.8.0\n" * 500 + bytes(range(256)) * 40),
+            bytes(random.Random(7).randbytes(5000)),
+            struct.pack("<500I", *range(500)),
+        ],
+        ids=["program", "gzip", "noise", "numbers"],
+    )
+    def test_what_is_no_text_is_refused(self, tmp_path: Path, data: bytes) -> None:
+        path = tmp_path / "core.1"
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"core\.1: is a binary file, not text"):
+            read_file(path)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"kernel: ok\n" + b"\0" * 4096 + b"kernel: up again\n",
+            ("\ufeff" + "torch==2.8.0\n" * 40).encode("utf-16-le"),
+            b"\x1b[31mERROR\x1b[0m 10%\r20%\r30%\x08\x08\x08\n" * 50,
+            ("显存不足 torch==2.8.0\n" * 40).encode("gbk"),
+            b"A=1\0B=2\0C=\0" * 40,
+        ],
+        ids=["power-loss", "utf-16", "terminal", "gbk", "environ"],
+    )
+    def test_text_with_odd_bytes_is_read(self, tmp_path: Path, data: bytes) -> None:
+        path = tmp_path / "log"
+        path.write_bytes(data)
+        assert read_file(path)
 
     def test_a_file_over_the_limit_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
         path = tmp_path / "big.log"

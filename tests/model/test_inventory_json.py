@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import Evidence, Inventory, Observation
-from stackcheck.model.inventory_json import inventory_from_json, inventory_to_json
+from stackcheck.model.inventory_json import (
+    MOST_MEMBERS,
+    MOST_NAMES,
+    inventory_from_json,
+    inventory_to_json,
+)
 
 
 def test_round_trip() -> None:
@@ -60,6 +65,9 @@ def test_a_component_may_be_a_plain_string() -> None:
         ({"components": {"nccl": [{"version": 2}]}}, "/components/nccl/0"),
         ({"components": {"nccl": True}}, "/components/nccl"),
         ({"facts": "none"}, "/facts"),
+        ({"notes": 7}, "/notes"),
+        ({"notes": True}, "/notes"),
+        ({"notes": {}}, "/notes"),
     ],
 )
 def test_faults_name_the_place(body: Any, told: str) -> None:
@@ -85,3 +93,29 @@ def test_any_json_is_read_or_refused_in_one_line(body: dict[str, Any]) -> None:
         inventory_from_json(body, where="x")
     except InputError as fault:
         assert "\n" not in str(fault)
+
+
+def test_what_no_json_can_hold_is_not_kept() -> None:
+    body = json.loads(
+        '{"subject": "\\ud800", "facts": {"a": 1e999, "b": NaN, "c": [-Infinity]}, "evidence": {"\\ud800": "\\udfff"},'
+        ' "components": {"torch": [{"version": "2.8.0\\ud800", "attributes": {"x": NaN, "y": ["\\ud800"]}}]}}'
+    )
+    text = json.dumps(
+        inventory_to_json(inventory_from_json(body, where="x")), allow_nan=False, ensure_ascii=False
+    )
+    assert text.encode("utf-8")
+
+
+def test_what_no_probe_writes_is_cut_off_and_said() -> None:
+    body = {
+        "components": {"torch": [f"2.{i}" for i in range(MOST_MEMBERS + 1)]},
+        "facts": {"xid": list(range(MOST_MEMBERS + 1))},
+        "environment": {f"V{i}": "1" for i in range(MOST_NAMES + 1)},
+    }
+    inventory = inventory_from_json(body, where="x")
+    assert len(inventory.components["torch"]) == MOST_MEMBERS
+    assert inventory.facts["xid"] == tuple(range(MOST_MEMBERS))
+    assert len(inventory.environment) == MOST_NAMES
+    told = " ".join(n.text for n in inventory.notes)
+    assert all(word in told for word in ("torch", "xid", "environment"))
+    assert len(inventory.notes) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackcheck.ingest.documents import looks_like_json
+from stackcheck.ingest.documents import is_meant_as
 from stackcheck.ingest.draft import Draft
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import SCHEMA, Inventory
@@ -34,7 +34,7 @@ def read(draft: Draft) -> None:
         draft.source.claim_range(document.first, document.last)
         result = found if result is None else result.merged(found)
     if result is None:
-        if looks_like_json(draft.source.lines) and draft.source.lines and f'"{_FAMILY}' in draft.source.text:
+        if is_meant_as(_FAMILY, draft.source.lines, draft.source.text):
             raise _broken(draft.source.name, _fault(draft.source.text))
     else:
         draft.adopt(result)

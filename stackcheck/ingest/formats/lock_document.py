@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from stackcheck.ingest.documents import looks_like_json
+import re
+
+from stackcheck.ingest.documents import is_meant_as
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.interface import Line
 from stackcheck.model.errors import InputError
 from stackcheck.model.stack import SCHEMA, Stack
 from stackcheck.model.stack_json import stack_from_json
 
+_BEGINNING = re.compile(
+    r'\s*\{\s*"alternatives"\s*:'
+)  # its keys are sorted: a lock that is cut off has lost the schema
+
 
 def sniff(text: str) -> float:
-    """Look for the schema's name."""
-    return 1.0 if SCHEMA in text else 0.0
+    """Look for the schema's name, or for the first key of a lock."""
+    return 1.0 if SCHEMA in text or _BEGINNING.match(text) else 0.0
 
 
 def read(draft: Draft) -> None:
@@ -32,7 +38,9 @@ def read(draft: Draft) -> None:
             draft, stack, {line.number: line for line in draft.source.lines}, document.first, document.last
         )
         draft.source.claim_range(document.first, document.last)
-    if not found and looks_like_json(draft.source.lines) and f'"{SCHEMA}"' in draft.source.text:
+    text = draft.source.text
+    is_cut_off = not draft.source.documents and _BEGINNING.match(text) is not None
+    if not found and (is_cut_off or is_meant_as(SCHEMA, draft.source.lines, text)):
         raise InputError(
             "is a broken lock (not valid JSON)",
             where=draft.source.name,
