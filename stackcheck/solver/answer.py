@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import Missing, fires, truth
 from stackcheck.model.kinds import Grade
-from stackcheck.model.release import Component, Image
+from stackcheck.model.release import Component, GpuRow, Image
 from stackcheck.model.rule import Rule, head_of
 from stackcheck.model.stack import HeldBack, Pin, Stack, StackImage, Target
 from stackcheck.model.version import Version
@@ -32,6 +32,15 @@ _WORST = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT)
 def build_stack(encoding: Encoding, solution: Solution, *, brief: bool = False) -> Stack:
     """Return the stack of a solution; a brief one leaves out reasons."""
     return _Answer(encoding, solution).stack(brief=brief)
+
+
+def broken_image(encoding: Encoding, solution: Solution) -> str:
+    """Return the name of the chosen image if it holds, beyond what was in play, something that is broken on this target; else nothing."""
+    answer = _Answer(encoding, solution)
+    if answer.image is None or not answer.extras:
+        return ""
+    broken = answer.broken_extras()
+    return answer.image.name if broken else ""
 
 
 class Exclusion(NamedTuple):
@@ -103,7 +112,7 @@ class _Answer:
 
     def _pin(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]], *, brief: bool) -> Pin:
         component = self._component(name)
-        caveats = tuple(self._rule_text(r) for r in broken.get(name, ()))
+        caveats = self._caveats(name, candidate, broken)
         exclusions = [] if brief else self.exclusions(name)
         release_sources = candidate.release.sources if candidate.release else ()
         build_sources = candidate.build.sources if candidate.build else ()
@@ -125,12 +134,24 @@ class _Answer:
             accepts="" if brief else self._accepts(name, candidate, exclusions),
             grade=self._grade(name, candidate, broken),
             origin=_origin_word(component, candidate),
-            purl=purl_of(component, candidate) if candidate.origin is Origin.RELEASE else "",
+            purl=purl_of(component, candidate) if candidate.origin in (Origin.RELEASE, Origin.ASKED) else "",
             why=() if brief else self._why(name, candidate, exclusions),
             held_back=() if brief else self._held_back(name, exclusions),
             caveats=caveats,
             sources=tuple(list(keys)[:3] + [s for s in told if s not in keys][:5]),
         )
+
+    def _caveats(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> tuple[str, ...]:
+        """Return what is to be said against a version: rules that fire, the GPU's own row, that nobody knows it."""
+        found = [self._rule_text(r) for r in broken.get(name, ())]
+        row = self.gpu_row(name, candidate)
+        if row is not None and Grade(row.grade) in _WORST:
+            found.append(f"{row.grade} on {self.universe.gpu.name}: {row.why}")
+        if candidate.origin is Origin.ASKED:
+            newest = self._component(name).releases
+            known = f"; the newest known is {newest[-1].version}" if newest else ""
+            found.append(f"no matrix knows {name} {candidate.version} (unknown-release){known}")
+        return tuple(dict.fromkeys(found))
 
     def exclusions(self, name: str) -> list[Exclusion]:
         """Return what excludes candidates of a component, given every other choice, in the order of the facts."""
@@ -168,8 +189,8 @@ class _Answer:
                 if fact.kind is kind and not fact.soft and about_it:
                     lines.append(self._reason(fact, name, mask))
         row = self.gpu_row(name, candidate)
-        if row is not None and row[1]:
-            lines.append(f"{row[0]} on {self.universe.gpu.name}: {row[1]}")
+        if row is not None and row.why and Grade(row.grade) not in _WORST:
+            lines.append(f"{row.grade} on {self.universe.gpu.name} in {row.range}: {row.why}")
         if not lines or (candidate.origin is Origin.RELEASE and all("requires" not in t for t in lines)):
             lines.append(self._preference(name, candidate))
         return tuple(dict.fromkeys(t for t in lines if t))[:_MOST_REASONS]
@@ -188,8 +209,7 @@ class _Answer:
             return "kept from the lock"
         if name in self.universe.policy["prefer"]:
             return "the first of the resolver's preferred ones that fits (matrices/policy.json)"
-        branch = candidate.attributes.get("branch_type")
-        if branch == "LTSB":
+        if candidate.attributes.get("branch_type") == "LTSB":
             return "newest of a long-term branch that fits"
         word = {"newest": "newest", "stable": "newest settled", "tested": "newest that a vendor image ships"}
         return f"{word[self.universe.request.policy]} that fits"
@@ -286,30 +306,32 @@ class _Answer:
                 fits[key] = fits.get(key, False) or not excluded >> bit & 1
         return describe_range([(texts[k], fits[k]) for k in sorted(fits)])
 
-    def gpu_row(self, name: str, candidate: Candidate) -> tuple[str, str] | None:
-        """Return grade and reason of the first row of the GPU's matrix that holds this version."""
+    def gpu_row(self, name: str, candidate: Candidate) -> GpuRow | None:
+        """Return the first row of the GPU's matrix that holds this version."""
         from stackcheck.catalog.evaluate import parsed_range
 
         for row in self.universe.gpu.rows:
             if row.component == name and candidate.version is not None:
                 bounds = parsed_range(row.range, candidate.version.scheme)
                 if bounds is not None and candidate.version in bounds:
-                    return row.grade, row.why
+                    return row
         return None
 
     def _grade(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> Grade:
+        if candidate.origin is Origin.ASKED:
+            return Grade.UNKNOWN
         grades = [r.grade for r in broken.get(name, ())]
         row = self.gpu_row(name, candidate)
         if row is not None:
-            grades.append(Grade(row[0]))
+            grades.append(Grade(row.grade))
         worst = next((g for g in _WORST if g in grades), None)
         if worst is not None:
             return worst
         if row is not None:
-            return Grade(row[0])
+            return Grade(row.grade)
         if candidate.origin is Origin.IMAGE and self.image:
             return Grade(self.image.grade)
-        if candidate.origin is Origin.ASKED or candidate.is_unread(self.universe.catalog):
+        if candidate.is_unread(self.universe.catalog):
             return Grade.UNKNOWN
         return Grade.SUPPORTED if self._vouched(name) else Grade.UNKNOWN
 
@@ -368,6 +390,11 @@ class _Answer:
                     extras[name] = candidate
         return extras
 
+    def broken_extras(self) -> tuple[str, ...]:
+        """Return the image's other parts that a rule calls broken here."""
+        rules = self._soft_rules
+        return tuple(n for n in self.extras if any(r.grade is Grade.BROKEN for r in rules.get(n, ())))
+
     def _extra_pins(self) -> list[Pin]:
         broken = self._soft_rules
         return [self._extra_pin(n, c, broken) for n, c in sorted(self.extras.items())]
@@ -375,7 +402,7 @@ class _Answer:
     def _extra_pin(self, name: str, candidate: Candidate, broken: Mapping[str, list[Rule]]) -> Pin:
         component = self._component(name)
         row = self.gpu_row(name, candidate)
-        grade = Grade(row[0]) if row else Grade(self.image.grade if self.image else "unknown")
+        grade = Grade(row.grade) if row else Grade(self.image.grade if self.image else "unknown")
         return Pin(
             component=name,
             version=candidate.version.text if candidate.version else "",
@@ -386,7 +413,7 @@ class _Answer:
             grade=next((r.grade for r in broken.get(name, ())), grade),
             origin="image",
             why=("the image holds it",),
-            caveats=tuple(self._rule_text(r) for r in broken.get(name, ())),
+            caveats=self._caveats(name, candidate, broken),
         )
 
     # image and words
@@ -394,12 +421,15 @@ class _Answer:
     def _stack_image(self, pins: Sequence[Pin]) -> StackImage:
         image = self.image
         assert image is not None  # noqa: S101
-        inside = [p.grade for p in pins if p.origin == "image"]
+        # a compatibility library is added to the image so that it runs at all: its caveat is the image's
+        inside = [p.grade for p in pins if p.origin == "image" or p.component == "cuda-compat"]
         contents_grade = next((g for g in _WORST if g in (*inside, image.grade)), Grade(image.grade))
         why = []
         asked_for = [w.component for w in self.universe.request.frameworks]
         holds = [f"{c} {image.contents[c]}" for c in asked_for or ("torch", "cuda") if c in image.contents]
-        if holds:
+        if self.universe.request.image:
+            why.append(f"the image you named{'; it holds ' + ', '.join(holds) if holds else ''}")
+        elif holds:
             why.append(f"newest {image.family.upper()} image that fits and holds {', '.join(holds)}")
         as_of = self.universe.catalog.version.replace(".", "-")
         if image.eop:
@@ -428,12 +458,35 @@ class _Answer:
             return notes
         if unstated:
             notes.append(
-                f"no source says which version of these the image holds: {', '.join(sorted(unstated))}"
+                f"no source says whether the image holds these, and in which version: {', '.join(sorted(unstated))}"
             )
         if self.image is None and self.universe.request.images != "none":
-            notes.append(
-                f"no {self.universe.request.images} image for {self.universe.arch} fits: install the parts"
-            )
+            family = {"any": ""}.get(self.universe.request.images, f"{self.universe.request.images} ")
+            notes.append(f"no {family}image for {self.universe.arch} fits: install the parts")
+        notes += self._newer_elsewhere()
+        return notes
+
+    def _newer_elsewhere(self) -> list[str]:
+        """Return a note for each thing asked for of which the image holds an older release than the newest one that can be installed."""
+        notes = []
+        names = [w.component for w in self.universe.request.frameworks] or [
+            self.universe.policy["default_framework"]
+        ]
+        for name in dict.fromkeys(names):
+            chosen = self.encoding.candidate(self.values, name)
+            releases = [
+                r
+                for r in self._component(name).releases
+                if not r.yanked and not r.prerelease and not r.version.is_prerelease
+            ]
+            held = chosen is not None and chosen.origin is Origin.IMAGE and chosen.version is not None
+            wished = any(w.component == name and w.range for w in self.universe.request.all_wishes)
+            if held and releases and not wished and chosen is not None and chosen.version is not None:
+                newest = releases[-1].version
+                if newest.public > chosen.version.public:
+                    notes.append(
+                        f"{name} {newest} is newer than what a fitting image holds: --images none installs the parts"
+                    )
         return notes
 
     def _fact_text(self, fact: FactOrigin, name: str, mask: int = 0) -> str:

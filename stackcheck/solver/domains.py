@@ -48,10 +48,11 @@ class Universe:
         arch: str,
         *,
         most_images: int | None = None,
+        without_images: frozenset[str] = frozenset(),
     ) -> None:
         """Gather what the request can touch: what is wanted, asked for, and all that those may require.
 
-        With `most_images`, only that many of the best images take part; `shelf.is_cut` says whether any were left out.
+        Images named in `without_images` are left out. With `most_images`, only that many of the best images take part; `shelf.is_cut` says whether any were left out.
         """
         self.catalog = catalog
         self.request = request
@@ -68,7 +69,9 @@ class Universe:
         """Components that must be there, in the order they became known."""
         self.optional: dict[str, None] = {}
         self._gather_wanted()
-        self.shelf = Shelf(catalog, request, instance, arch, self.is_contained)
+        self.shelf = Shelf(
+            catalog, request, instance, arch, self.is_contained, gpu=gpu, without=without_images
+        )
         self.images = self.shelf.candidates(most_images)
         self.domains: dict[str, Sequence[Choice]] = {IMAGE: self.images}
         self.held: dict[str, list[Candidate | None]] = {}
@@ -244,8 +247,8 @@ class Universe:
 
 
 def _settled(date: str, as_of: str) -> bool:
-    """Whether a release had a month to show its faults: its month is not the data's month."""
-    return bool(date) and date[:7] < as_of[:7]
+    """Whether a release had a month to show its faults: its month is not the data's month; an unknown date says nothing against it."""
+    return date[:7] < as_of[:7]
 
 
 __all__ = ["IMAGE", "Choice", "ImageCandidate", "Origin", "Universe"]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InternalError, UsageError
-from stackcheck.model.release import Gpu, Instance
+from stackcheck.model.release import Component, Gpu, Instance
 from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
-from stackcheck.solver.answer import build_stack
+from stackcheck.model.version import Version
+from stackcheck.solver.answer import broken_image, build_stack
 from stackcheck.solver.candidates import Origin
 from stackcheck.solver.domains import IMAGE, Universe
 from stackcheck.solver.encode import Encoding, encode
@@ -50,16 +51,33 @@ def _answered(
     """Return the encoded request with its answer; the best few images are tried alone first.
 
     That is the optimum of all of them if everything decided before the image has its best value, which no other image could better,
-    and one of the few was taken: the ones before it do not fit whatever else there is, and it brings all that it needs.
+    and one of the few was taken: the ones before it do not fit whatever else there is, and it brings all that it needs. An image in which
+    something else than what was asked for turns out to be broken on this GPU is left out, and the question asked again.
     """
+    without: frozenset[str] = frozenset()
+    while True:
+        encoding, answer = _best(catalog, request, gpu, instance, arch, without)
+        broken = broken_image(encoding, answer) if isinstance(answer, Solution) and not request.image else ""
+        if not broken:
+            return encoding, answer
+        without |= {broken}
+
+
+def _best(
+    catalog: Catalog,
+    request: Request,
+    gpu: Gpu,
+    instance: Instance | None,
+    arch: str,
+    without: frozenset[str],
+) -> tuple[Encoding, Solution | Conflict]:
     if request.images != "none" and not request.image:
-        short = encode(Universe(catalog, request, gpu, instance, arch, most_images=FEW_IMAGES))
+        few = Universe(catalog, request, gpu, instance, arch, most_images=FEW_IMAGES, without_images=without)
+        short = encode(few)
         answer = solve(short.problem)
-        if isinstance(answer, Solution) and _is_best(short, answer):
+        if not few.shelf.is_cut or (isinstance(answer, Solution) and _is_best(short, answer)):
             return short, answer
-        if not short.universe.shelf.is_cut:
-            return short, answer
-    whole = encode(Universe(catalog, request, gpu, instance, arch))
+    whole = encode(Universe(catalog, request, gpu, instance, arch, without_images=without))
     return whole, solve(whole.problem)
 
 
@@ -162,7 +180,7 @@ def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
         raise UsageError(
             f"{wish.flag} {wish.text!r}: {fault}", fix="write for example torch==2.11.0 or 'cuda>=13'"
         ) from fault
-    return wish._replace(component=component.id)
+    return wish._replace(component=component.id, range=_widened(wish.range, component))
 
 
 def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
@@ -186,6 +204,17 @@ def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
         policy=universe.request.policy,
         data_version=universe.catalog.version,
     )
+
+
+def _widened(text: str, component: Component) -> str:
+    """Return `==550.*` for `==550` where no release is 550 itself but some begin with it: so a branch or minor may be named."""
+    exact = text.removeprefix("==").strip()
+    if not text.startswith("==") or not exact.replace(".", "").isdigit():
+        return text
+    version = Version(exact, component.scheme)
+    known = [r.version for r in component.releases]
+    begins = any(v.release[: len(version.release)] == version.release for v in known)
+    return f"=={exact}.*" if begins and not any(v.public == version.public for v in known) else text
 
 
 def _shortest_telling(encoding: Encoding, hard: frozenset[int]) -> list[int]:

@@ -37,8 +37,6 @@ __all__ = ["DEFAULT_LIMIT", "Conflict", "Reporter", "SearchLimit", "Solution", "
 
 DEFAULT_LIMIT = 20_000
 """Conflicts before a search gives up; the real catalog needs a few dozen at most."""
-
-
 DEFAULT_PATIENCE = 50
 """Levels that a conflict may undo at once; jumping further costs more than it saves (measured on 4,000 variables)."""
 

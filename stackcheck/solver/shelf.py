@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.catalog.evaluate import Missing
+from stackcheck.catalog.evaluate import Missing, parsed_range
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
-from stackcheck.model.release import Component, Image, Instance
+from stackcheck.model.release import Component, Gpu, GpuRow, Image, Instance
 from stackcheck.model.version import Version
 from stackcheck.solver.request import Request
 
@@ -35,15 +35,20 @@ class Shelf:
         instance: Instance | None,
         arch: str,
         is_contained: Callable[[Component], bool],
+        *,
+        gpu: Gpu,
+        without: frozenset[str] = frozenset(),
     ) -> None:
         """Know where images come from and what is asked of them; `is_contained` tells which components live in images."""
         self.catalog = catalog
         self.request = request
         self.arch = arch
+        self.gpu = gpu
+        self.without = without
         self.policy: Mapping[str, Any] = catalog.policy
         self.fabric_wanted = bool(instance and instance.attributes.get("efa"))
         self._is_contained = is_contained
-        self._exact: dict[tuple[str, str, str], str] = {}
+        self._exact: dict[tuple[str, str, str, str], str] = {}
         self._contents: dict[str, dict[str, str]] = {}
         self.asked = [w.component for w in request.frameworks] or [self.policy["default_framework"]]
         self.families: Sequence[str] = self.policy["image_families"][request.images]
@@ -77,10 +82,10 @@ class Shelf:
         if known is None:
             known = {**image.contents, "os": image.os} if image.os else dict(image.contents)
             if self._is_bare(image):
-                known = {n: v for n, v in known.items() if n not in self.policy["wheels_bring"]}
-            for wanted in self.policy["must_be_known"]:
+                known = {n: v for n, v in known.items() if n not in self.policy.get("wheels_bring", ())}
+            for wanted in self.policy.get("implied_parts", self.policy["must_be_known"]):
                 if wanted not in known and wanted not in image.absent:
-                    implied = self._implied(wanted, image)
+                    implied = self._implied(wanted, known)
                     if implied:
                         known[wanted] = implied
             self._contents[image.name] = known
@@ -89,27 +94,23 @@ class Shelf:
     def _is_bare(self, image: Image) -> bool:
         return "base" in image.purpose and self.policy["default_framework"] not in image.contents
 
-    def _implied(self, wanted: str, image: Image) -> str:
+    def _implied(self, wanted: str, known: Mapping[str, str]) -> str:
         for name in self.policy["implied_by"]:
-            if name in image.contents and name != wanted:
-                implied = self._implied_version(wanted, name, image)
-                if implied:
-                    return implied
+            if name in known and name != wanted:
+                key = (wanted, name, known[name], known.get("cuda", ""))
+                if key not in self._exact:
+                    self._exact[key] = self._exact_requirement(wanted, name, known)
+                if self._exact[key]:
+                    return self._exact[key]
         return ""
 
-    def _implied_version(self, wanted: str, name: str, image: Image) -> str:
-        key = (wanted, name, image.contents[name])
-        if key not in self._exact:
-            self._exact[key] = self._exact_requirement(wanted, name, image)
-        return self._exact[key]
-
-    def _exact_requirement(self, wanted: str, name: str, image: Image) -> str:
+    def _exact_requirement(self, wanted: str, name: str, known: Mapping[str, str]) -> str:
         component = self.catalog.component(name)
-        version = parsed_version(component, image.contents[name]) if component else None
+        version = parsed_version(component, known[name]) if component else None
         release = match_release(component, version) if component and version else None
         if release is None or version is None:
             return ""
-        build = match_build(release, version, self.arch, image.contents.get("cuda"))
+        build = match_build(release, version, self.arch, known.get("cuda"))
         if wanted == "cuda" and build is not None and "cuda" in build.attributes:
             return str(build.attributes["cuda"])
         for row in (*(build.requires if build else ()), *(release.requires or ())):
@@ -126,7 +127,26 @@ class Shelf:
         if not image.verified or not image.reference:
             return False
         fits = self.arch in image.arch if image.arch else self.arch == "x86_64"
-        return fits and self._is_stated(image)
+        return (
+            fits
+            and image.name not in self.without
+            and self._is_stated(image)
+            and not self._is_broken_here(image)
+        )
+
+    def _is_broken_here(self, image: Image) -> bool:
+        """Whether the GPU's own matrix calls something broken that the image holds."""
+        for row in self.gpu.rows:
+            text = image.contents.get(row.component) if row.grade == "broken" else None
+            component = self.catalog.component(row.component) if text else None
+            version = parsed_version(component, text) if component and text else None
+            if version is not None:
+                first = next(
+                    (r for r in self.gpu.rows if r.component == row.component and _lies_in(version, r)), None
+                )
+                if first is row:
+                    return True
+        return False
 
     def _is_stated(self, image: Image) -> bool:
         """Whether it is known which of the decisive components an image holds; only a base may hold none of them."""
@@ -186,6 +206,11 @@ class Shelf:
     def _wish_is_contained(self, name: str) -> bool:
         component = self.catalog.component(name)
         return component is not None and self._is_contained(component)
+
+
+def _lies_in(version: Version, row: GpuRow) -> bool:
+    bounds = parsed_range(row.range, version.scheme)
+    return bounds is not None and version in bounds
 
 
 class Descending:
