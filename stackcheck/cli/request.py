@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
+from stackcheck.cli import streams
 from stackcheck.model.errors import InputError, UsageError
 from stackcheck.solver.request import Policy, Request, Wish, parse_wish, request_from_json
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:  # only named in signatures: importing them costs each resolve
     from stackcheck.model.inventory import Inventory
     from stackcheck.model.stack import Stack
 
+DRIVER = "driver"
+_HOST_FILE = (
+    "give what `stackcheck probe --inventory` writes on a node with its driver loaded, or the text that nvidia-smi "
+    "or collect_env prints there"
+)
 _LARGEST_LOCK = 20_000_000  # bytes
 
 
@@ -24,7 +30,7 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         UsageError: flags are missing or contradict each other.
         InputError: a lock or host file cannot be used.
     """
-    gpu, instance = options.gpu or "", options.instance
+    gpu, instance = options.gpu or "", _instance(options.instance, catalog)
     host = host_inventory(options.host, catalog) if options.host else None
     if host is not None:
         instance = instance or (host.instance if host.instance in catalog.instance_ids else None)
@@ -42,12 +48,50 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         arch=options.arch,
         frameworks=tuple(parse_wish(text, flag="--framework") for text in options.framework),
         wishes=tuple(wishes),
-        host=host_wishes(host, catalog) if host else (),
+        host=_required_of(host, options.host, catalog) if host else (),
         images=options.images,
         image=options.image,
         python=options.python,
         policy=options.policy,
         keep={p.component: p.version for p in lock.pins} if lock else {},
+    )
+
+
+def _instance(name: str | None, catalog: Catalog) -> str | None:
+    """Return the id of an instance type, whatever its case.
+
+    Raises:
+        UsageError: nobody knows it; the message offers those it is the beginning of, or the nearest.
+    """
+    if not name:
+        return name
+    from stackcheck.catalog.names import instance_named, offer
+
+    begun = [i for end in ".-" for i in catalog.instance_ids if i.startswith(name.strip().lower() + end)]
+    if begun and not catalog.instance(name):
+        raise UsageError(f"unknown instance type {name[:80]!r}", fix=offer(begun[:3]))
+    return instance_named(catalog, name).id
+
+
+def _required_of(host: Inventory, name: str, catalog: Catalog) -> tuple[Wish, ...]:
+    """Return the host's own components as requirements.
+
+    Raises:
+        InputError: nothing is known of them, or the host has no driver.
+    """
+    wishes = host_wishes(host, catalog)
+    lacks_driver = host.components.get(DRIVER) == () or (name == "auto" and not host.components.get(DRIVER))
+    if wishes and not lacks_driver:
+        if not host.components.get(DRIVER):
+            streams.say(f"--host {name}: says nothing about the driver, which is chosen freely")
+        return wishes
+    where = "--host auto" if name == "auto" else name
+    raise InputError(
+        "no driver on this machine"
+        if name == "auto"
+        else f"says {'that there is no' if lacks_driver else 'nothing about a'} driver or kernel module",
+        where=where,
+        fix=_HOST_FILE,
     )
 
 
@@ -172,5 +216,7 @@ def host_wishes(host: Inventory, catalog: Catalog) -> tuple[Wish, ...]:
         if component is None or component.scope != "host" or not seen:
             continue
         chosen = next((o for o in seen if o.loaded), seen[0])
+        if not chosen.version:
+            continue
         wishes.append(Wish(component=component.id, range=f"=={chosen.version}", flag="--host"))
     return tuple(wishes)

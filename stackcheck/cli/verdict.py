@@ -11,6 +11,8 @@ from stackcheck.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from stackcheck.catalog.catalog import Catalog
     from stackcheck.model.finding import Report
     from stackcheck.model.inventory import Inventory
@@ -50,7 +52,9 @@ def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace)
     from stackcheck.check import check
     from stackcheck.model.kinds import Severity
 
-    report = check(catalog, inventory, accept=accepted(options))
+    accept = accepted(options)
+    report = check(catalog, inventory, accept=accept)
+    _doubt(catalog, accept.keys() - {f.id for f in (*report.findings, *report.accepted)})
     text = rendered(report, options)
     if options.output:
         streams.write_file(options.output, text)
@@ -87,6 +91,17 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
         if not dated or until >= today:
             reasons[name.strip()] = reason.strip() + (f" (until {until})" if dated else "")
     return reasons
+
+
+def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
+    """Say on stderr which accepted ids no finding can have: a slip of the pen would accept nothing, for ever."""
+    from stackcheck.catalog.meaning import meaning_of
+
+    for name in sorted(names):
+        try:
+            meaning_of(catalog, name)
+        except UsageError as fault:
+            streams.say(f"--accept {name[:80]}: {fault}")
 
 
 def rendered(report: Report, options: argparse.Namespace) -> str:

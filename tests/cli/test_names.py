@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stackcheck.catalog import Catalog
 from stackcheck.catalog.names import component_named, gpu_named, image_named, instance_named, offer
 from stackcheck.model.errors import UsageError
+from tests.cli.conftest import Call
 
 
 def test_every_name_that_the_matrices_know_is_found(catalog: Catalog) -> None:
@@ -65,3 +68,56 @@ def test_nonsense_is_refused_quickly(catalog: Catalog, named, name: str) -> None
 )
 def test_an_offer_in_words(near: tuple[str, ...], words: str) -> None:
     assert offer(near) == words
+
+
+@pytest.mark.parametrize("name", ["P5.48XLARGE", " p5.48xlarge"])
+def test_resolve_takes_an_instance_type_in_any_case(call: Call, name: str) -> None:
+    outcome = call("resolve", "--instance", name, "--format", "json")
+    assert outcome.json["target"]["instance"] == "p5.48xlarge"
+
+
+def test_a_family_offers_its_sizes_first(call: Call) -> None:
+    outcome = call("resolve", "--instance", "p6-b200")
+    assert outcome.code == 2
+    assert outcome.message.endswith("did you mean p6-b200.48xlarge?")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("host.json", '{"driver": "550.163.01"}'),
+        ("version.txt", "550.163.01\n"),
+        (
+            "none.json",
+            '{"schema": "stackcheck.inventory/1", "components": {"driver": [], "kernel": [{"version": "6.8.0"}]}}',
+        ),
+    ],
+)
+def test_a_host_without_a_driver_is_refused_with_what_a_host_file_may_be(
+    call: Call, tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    outcome = call("resolve", "--instance", "p5.48xlarge", "--host", str(path))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.message.startswith(str(path))
+    assert "probe --inventory" in outcome.message
+    assert "nvidia-smi" in outcome.message
+
+
+def test_a_host_may_be_what_nvidia_smi_prints(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "smi.txt"
+    path.write_text(
+        "| NVIDIA-SMI 580.95.05   Driver Version: 580.95.05   CUDA Version: 13.0 |\n", encoding="utf-8"
+    )
+    outcome = call("resolve", "--gpu", "h100", "--host", str(path), "--format", "json")
+    assert outcome.json["components"]["driver"]["version"] == "580.95.05"
+    assert not outcome.err
+
+
+def test_accepting_an_id_that_no_finding_has_is_said(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text("torch==2.9.1\n", encoding="utf-8")
+    slip = call("check", str(freeze), "--accept", "driver-below-cuda-family-flor:known")
+    assert "did you mean driver-below-cuda-family-floor" in slip.message
+    assert not call("check", str(freeze), "--accept", "driver-below-cuda-family-floor:known").err
