@@ -6,6 +6,7 @@ the two cannot be compared. The two steps are apart because the solver compares 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ class Kind(NamedTuple):
     def __call__(self, left: Any, right: Any) -> bool | None:
         """Return whether the relation holds between two raw values."""
         return self.compare(self.prepare(left), self.prepare(right))
+
+
+_REVISION = re.compile(r"v?[\d.]+-\d")
 
 
 @lru_cache(maxsize=8192)
@@ -74,7 +78,14 @@ def _equal(left: Any, right: Any) -> bool | None:
     if pair is None:
         return None
     a, b = pair
-    return a.key == b.key if a.local and b.local else a.public == b.public
+    return a.key == b.key if _counts(a) and _counts(b) else a.public == b.public
+
+
+def _counts(version: Version) -> bool:
+    """Whether a suffix is more than the revision of a package: that of 2.4.0amzn1.0 is, that of 580.95.05-0ubuntu1 is not."""
+    return bool(version.local) and not _REVISION.match(
+        version.text[len(".".join(map(str, version.release))) :]
+    )
 
 
 def _at_least(left: Any, right: Any) -> bool | None:

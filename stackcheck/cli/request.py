@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from stackcheck.catalog.catalog import Catalog, normalised
+from stackcheck.catalog.identify import parsed_version
 from stackcheck.cli import streams
 from stackcheck.model.errors import InputError, UsageError
 from stackcheck.solver.request import Policy, Request, Wish, parse_wish, request_from_json
@@ -20,6 +22,7 @@ _HOST_FILE = (
     "give what `stackcheck probe --inventory` writes on a node with its driver loaded, or the text that nvidia-smi "
     "or collect_env prints there"
 )
+_EXACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
 _LARGEST_LOCK = 20_000_000  # bytes
 
 
@@ -215,8 +218,9 @@ def host_wishes(host: Inventory, catalog: Catalog) -> tuple[Wish, ...]:
         component = catalog.component(name) or catalog.component(catalog.aliases.get(normalised(name), ""))
         if component is None or component.scope != "host" or not seen:
             continue
-        chosen = next((o for o in seen if o.loaded), seen[0])
-        if not chosen.version:
-            continue
+        on_host = [o for o in seen if o.scope != "container" and _EXACT.fullmatch(o.version)]
+        chosen = next((o for o in on_host if o.loaded), on_host[0] if on_host else None)
+        if chosen is None or parsed_version(component, chosen.version) is None:
+            continue  # there, but nobody can say in which version
         wishes.append(Wish(component=component.id, range=f"=={chosen.version}", flag="--host"))
     return tuple(wishes)

@@ -456,6 +456,13 @@ class _Answer:
         notes: list[str] = []
         if brief:
             return notes
+        on_host = [n for n in unstated if self._component(n).scope == "host"]
+        unstated = [n for n in unstated if n not in on_host]
+        if on_host:
+            asked_for = ", ".join(sorted(self.universe.unknown_wishes))
+            notes.append(
+                f"not known which version goes with the {asked_for} asked for: {', '.join(sorted(on_host))}"
+            )
         if unstated:
             notes.append(
                 f"no source says whether the image holds these, and in which version: {', '.join(sorted(unstated))}"

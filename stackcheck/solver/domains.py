@@ -68,6 +68,8 @@ class Universe:
         self.needed: dict[str, None] = {}
         """Components that must be there, in the order they became known."""
         self.optional: dict[str, None] = {}
+        self.unknown_wishes: set[str] = set()
+        """Components asked for in a version that no matrix knows."""
         self._gather_wanted()
         self.shelf = Shelf(
             catalog, request, instance, arch, self.is_contained, gpu=gpu, without=without_images
@@ -158,6 +160,11 @@ class Universe:
                 unknown = Version(exact, component.scheme)
                 if exact not in known and not any(c.version == unknown for c in candidates):
                     candidates.append(asked(component, exact))
+                    self.unknown_wishes.add(component.id)
+        if component.scope == "host" and self.unknown_wishes and component.id not in self.unknown_wishes:
+            candidates.append(
+                unstated(component.id)
+            )  # what goes with a version that nobody knows is not known either
         if not candidates:
             candidates.append(absent(component.id))
         return tuple(candidates)

@@ -21,10 +21,14 @@ def told(encoding: Encoding, core: Sequence[int]) -> tuple[list[str], list[str]]
     wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
     facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
     lines = [fact_text(encoding, i, allowed) for i in facts]
-    chain = [f"you ask for {encoding.origins[i].text}" for i in wishes]
+    chain = [_asked(encoding.origins[i].text) for i in wishes]
     chain += lines
     chain.append(_conclusion(encoding, core))
     return chain, lines
+
+
+def _asked(text: str) -> str:
+    return text if text.startswith("the host has") else f"you ask for {text}"
 
 
 def allowed_masks(encoding: Encoding, origins: Sequence[int]) -> dict[str, int]:

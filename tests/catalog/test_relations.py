@@ -20,6 +20,8 @@ V = Version
         ("equal", V("580.95.05"), V("580.105.08"), False),
         ("equal", V("1.14.2-aws"), V("1.14.2"), True),  # suffixes count only if both have one
         ("equal", V("1.14.2-aws"), V("1.14.2-ngc"), False),
+        ("equal", V("580.95.05-1ubuntu1"), V("580.95.05-1"), True),  # package revisions do not count
+        ("equal", V("2.4.0amzn1.0"), V("2.4.0amzn3.0"), False),
         ("equal", V("2.0", "pep440"), V("2.0"), True),
         (
             "equal",
