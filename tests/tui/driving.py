@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from textual.app import App
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from stackcheck_tui.app import StackcheckApp
@@ -26,8 +29,8 @@ _NAMES = {
     "_": "underscore",
     ",": "comma",
 }
-_CALM = 4  # looks in a row at which nothing is at work
-_LOOK = 0.06  # seconds between two looks; longer in sum than any pause the app makes before it asks
+_CALM = 2  # looks in a row at which nothing is at work
+_DEADLINE = 60.0  # seconds; many times what a loaded machine needs
 
 
 @asynccontextmanager
@@ -45,10 +48,27 @@ async def driven(
 async def settle(pilot: Pilot[int]) -> None:
     """Wait until no worker is at work and no timer is about to start one."""
     calm = 0
+    end = time.monotonic() + _DEADLINE
     while calm < _CALM:
-        await pilot.pause(_LOOK)
-        busy = any(not w.is_finished for w in pilot.app.workers)
-        calm = 0 if busy else calm + 1
+        assert time.monotonic() < end, "the app does not come to rest"
+        await pilot.pause()
+        calm = 0 if _is_busy(pilot.app) else calm + 1
+
+
+def _is_busy(app: App[int]) -> bool:
+    """Whether a worker is at work, or a pause that a screen makes before it asks is not over yet."""
+    screens = [s for stack in app._screen_stacks.values() for s in stack if isinstance(s, Page)]
+    once = [t for s in screens for t in s._timers if t._repeat == 0]
+    waiting = any(t._task is not None and not t._task.done() for t in once)
+    return waiting or any(not w.is_finished for w in app.workers)
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    """Wait until something holds, while workers may still be at work."""
+    end = time.monotonic() + _DEADLINE
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        await pilot.pause(0.02)
 
 
 async def press(pilot: Pilot[int], *keys: str) -> None:
@@ -58,8 +78,15 @@ async def press(pilot: Pilot[int], *keys: str) -> None:
 
 
 async def type_text(pilot: Pilot[int], text: str) -> None:
-    """Type a text and wait."""
+    """Type a text key by key and wait; `fill` is many times faster where single keys do not matter."""
     await pilot.press(*(_NAMES.get(c, c) for c in text))
+    await settle(pilot)
+
+
+async def fill(pilot: Pilot[int], text: str) -> None:
+    """Put a text into the field with the focus at once, as a terminal pastes it, and wait."""
+    assert pilot.app.focused is not None
+    pilot.app.post_message(Paste(text))
     await settle(pilot)
 
 

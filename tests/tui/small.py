@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.catalog.files import matrices_root
 
 READ = "2026-11-29"
 DOC = "https://docs.example.com/"
+POLICY = Path(__file__).with_name("policy.json")
+"""A policy as it once was shipped: what the resolver wants by default is no matter of the app."""
 
 
 class DictStore:
@@ -39,7 +40,7 @@ class DictStore:
 
 def catalog() -> Catalog:
     files: dict[str, Any] = {"VERSION": "2026.11.29"}
-    files["policy.json"] = json.loads((Path(matrices_root()) / "policy.json").read_text())
+    files["policy.json"] = json.loads(POLICY.read_text())
     files["images/families.json"] = {"families": {}}
     for body in COMPONENTS:
         files[f"components/{body['id']}.json"] = body

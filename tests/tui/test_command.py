@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
 import pytest
 
 from stackcheck.cli import main
-from stackcheck_tui import web
+from stackcheck_tui import app, web
+from tests.tui.small import catalog
 
 
 def test_without_a_terminal_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,3 +88,15 @@ def test_it_binds_to_loopback_and_warns_of_anything_else(
 def test_the_page_loads_nothing_from_elsewhere() -> None:
     page = (Path(web.__file__).parent / "templates" / "app_index.html").read_text()
     assert "//" not in page
+
+
+def test_the_app_lives_long_and_so_collects_its_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line turns collection off for commands, which are short."""
+    seen: list[bool] = []
+    monkeypatch.setattr(app.StackcheckApp, "run", lambda _self: seen.append(gc.isenabled()))
+    gc.disable()
+    try:
+        app.run(catalog)
+    finally:
+        gc.enable()
+    assert seen == [True]

@@ -13,7 +13,7 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InputError, MatrixError
 from stackcheck.model.inventory import Inventory
 from stackcheck_tui.app import StackcheckApp
-from tests.tui.driving import driven, page, press, screen_text, settle, shown, type_text
+from tests.tui.driving import driven, fill, page, press, screen_text, settle, shown, until
 from tests.tui.small import DictStore, catalog
 
 
@@ -32,11 +32,9 @@ async def test_keys_work_and_progress_is_told_while_a_probe_is_slow(monkeypatch:
         probe = SlowProbe()
         monkeypatch.setattr(app.desk, "probe", probe)
         await pilot.press("b")
-        await pilot.pause(0.2)
-        assert "gpu 1 of 9" in shown(app, "#summary")
+        await until(pilot, lambda: "gpu 1 of 9" in shown(app, "#summary"))
         await pilot.press("1")
-        await pilot.pause(0.2)
-        assert page(app).PAGE == "matrix"
+        await until(pilot, lambda: page(app).PAGE == "matrix")
         probe.set()
         await settle(pilot)
         await press(pilot, "5")
@@ -91,10 +89,10 @@ async def test_an_older_answer_never_overwrites_a_newer_one() -> None:
 async def test_a_half_typed_requirement_is_a_note_and_the_answer_stays() -> None:
     async with driven("resolve", size=(160, 48)) as (app, pilot):
         await press(pilot, "slash", "tab")
-        await type_text(pilot, "torch==")
+        await fill(pilot, "torch==")
         assert page(app).stack.solved
         assert "torch" in shown(app, "#notes")
-        await type_text(pilot, "2.11.0")
+        await fill(pilot, "2.11.0")
         assert page(app).stack.pin("torch").version.startswith("2.11.0")
 
 
@@ -102,7 +100,7 @@ async def test_a_half_typed_requirement_is_a_note_and_the_answer_stays() -> None
 async def test_an_unknown_gpu_names_the_nearest() -> None:
     async with driven("resolve", size=(160, 48)) as (app, pilot):
         await press(pilot, "slash", "ctrl+u")
-        await type_text(pilot, "b20")
+        await fill(pilot, "b20")
         assert "b200" in shown(app, "#notes")
 
 
@@ -114,7 +112,7 @@ async def test_our_own_fault_ends_the_app_and_is_kept_for_one_line(monkeypatch: 
             await settle(pilot)
             monkeypatch.setattr(app.desk, "picture", lambda _view: 1 / 0)
             await pilot.press("x")
-            await pilot.pause(0.5)
+            await until(pilot, lambda: app.fault is not None)
     assert isinstance(app.fault, ZeroDivisionError)
 
 

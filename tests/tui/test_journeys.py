@@ -11,7 +11,7 @@ from textual.widgets import OptionList, TextArea
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
 from stackcheck_tui.widgets.table import Table
-from tests.tui.driving import driven, page, press, screen_text, shown, type_text
+from tests.tui.driving import driven, fill, page, press, screen_text, shown
 from tests.tui.small import BROKEN_NODE
 
 pytestmark = pytest.mark.asyncio
@@ -27,7 +27,7 @@ async def test_resolve_see_why_nccl_is_held_apply_an_alternative_and_export(tmp_
         assert "2.28.9" in why.partition("WHY NOT NEWER")[2]
 
         await press(pilot, "slash", "tab")
-        await type_text(pilot, "torch==2.6.0")
+        await fill(pilot, "torch==2.6.0")
         assert "No stack fits all of this" in shown(app, "#why")
         assert "no wheel before 2.9 holds sm_100 code" in shown(app, "#why")
         await press(pilot, "enter", "a")
@@ -37,7 +37,7 @@ async def test_resolve_see_why_nccl_is_held_apply_an_alternative_and_export(tmp_
         target = tmp_path / "stack.lock.json"
         await press(pilot, "w")
         await press(pilot, "enter", "ctrl+u")
-        await type_text(pilot, str(target))
+        await fill(pilot, str(target))
         await press(pilot, "enter")
         lock = stack_from_json(json.loads(target.read_text()), where="lock")
         assert {p.component: p.version for p in lock.pins}["torch"].startswith("2.9.1")
@@ -72,7 +72,7 @@ async def test_the_newest_ngc_image_that_fits_driver_550_is_found_by_the_fields(
         await press(pilot, "f", "f")
         assert page(app).wanted.family == "ngc"
         app.screen.query_one("#driver").focus()
-        await type_text(pilot, "550")
+        await fill(pilot, "550")
         assert [h.image.tag for h in page(app).hits] == ["25.01-py3"]
         await press(pilot, "enter")
         await press(pilot, "y")
@@ -94,11 +94,11 @@ async def test_files_of_a_node_are_opened_by_name(tmp_path: Path) -> None:
     file.write_text("vllm==0.20.0\ntorch==2.9.1\n")
     async with driven("node") as (app, pilot):
         await press(pilot, "f")
-        await type_text(pilot, str(file))
+        await fill(pilot, str(file))
         await press(pilot, "enter")
         assert page(app).rows
         await press(pilot, "f")
-        await type_text(pilot, "/no/such/file")
+        await fill(pilot, "/no/such/file")
         await press(pilot, "enter")
         assert "there is no such file" in shown(app, "#summary")
         assert page(app).rows, "what was open stays open"
@@ -108,7 +108,7 @@ async def test_two_stacks_stand_side_by_side() -> None:
     async with driven("resolve", size=(160, 48)) as (app, pilot):
         await press(pilot, "c")
         await press(pilot, "slash", "ctrl+u")
-        await type_text(pilot, "h100")
+        await fill(pilot, "h100")
         await press(pilot, "escape")
         assert "compared with" in screen_text(app)
         await press(pilot, "c")
@@ -126,7 +126,7 @@ async def test_a_component_leads_to_its_neighbours_and_back() -> None:
     async with driven("components", size=(160, 48)) as (app, pilot):
         assert "vllm" in shown(app, "#around")
         await press(pilot, "enter")
-        await type_text(pilot, "required by vllm")
+        await fill(pilot, "required by vllm")
         await press(pilot, "enter")
         assert page(app).crumbs()[:3] == ("Components", "serving", "vllm")
         await press(pilot, "escape")
@@ -183,7 +183,7 @@ async def test_the_end_of_support_of_a_release_is_drawn_and_written() -> None:
 async def test_advisories_are_searched_and_read() -> None:
     async with driven("advisories", size=(160, 48)) as (app, pilot):
         await press(pilot, "slash")
-        await type_text(pilot, "all-reduce")
+        await fill(pilot, "all-reduce")
         assert [r.id for r in page(app).shown] == ["SC-2026-0001"]
         told = shown(app, "#rule")
         assert "aws-ofi-nccl ==1.14.2" in told
@@ -207,7 +207,7 @@ async def test_every_action_stands_in_help_and_in_the_command_palette() -> None:
 async def test_the_palette_runs_an_action() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "ctrl+p")
-        await type_text(pilot, "Swap")
+        await fill(pilot, "Swap")
         await press(pilot, "enter")
         assert page(app).view.rows == "gpu"
 
@@ -223,7 +223,7 @@ async def test_the_app_survives_being_made_tiny_and_large_again() -> None:
 async def test_ways_out_can_be_chosen_in_the_list() -> None:
     async with driven("resolve") as (app, pilot):
         await press(pilot, "slash", "tab")
-        await type_text(pilot, "torch==2.6.0")
+        await fill(pilot, "torch==2.6.0")
         await press(pilot, "enter")
         assert isinstance(app.screen.focused, OptionList)
         await press(pilot, "enter")

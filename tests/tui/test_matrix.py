@@ -6,7 +6,7 @@ import pytest
 
 from stackcheck.model.kinds import Grade
 from stackcheck_tui.widgets.grid import GradeGrid, stacked
-from tests.tui.driving import driven, page, press, screen_text, shown, type_text
+from tests.tui.driving import driven, fill, page, press, screen_text, shown
 
 pytestmark = pytest.mark.asyncio
 
@@ -47,7 +47,7 @@ async def test_grades_are_told_apart_without_colour() -> None:
 async def test_the_filter_keeps_rows_columns_and_grades() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "slash")
-        await type_text(pilot, "2.9 col:b300")
+        await fill(pilot, "2.9 col:b300")
         grid = app.screen.query_one(GradeGrid)
         assert (list(grid.row_labels), list(grid.column_labels)) == (["2.9.1"], ["b300"])
         assert grid.grade_at(0, 0) is Grade.CAVEAT
@@ -80,7 +80,7 @@ async def test_swap_keeps_the_cell_and_back_returns_to_it() -> None:
 async def test_another_axis_is_chosen_by_typing_a_part_of_its_name() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "c")
-        await type_text(pilot, "driv")
+        await fill(pilot, "driv")
         await press(pilot, "enter")
         grid = app.screen.query_one(GradeGrid)
         assert grid.column_labels[0] == "580.95.05"
@@ -92,7 +92,7 @@ async def test_a_gpu_narrows_the_whole_picture() -> None:
     async with driven() as (app, pilot):
         page(app).visit(("torch", "driver"))
         await press(pilot, "g")
-        await type_text(pilot, "b200")
+        await fill(pilot, "b200")
         await press(pilot, "enter")
         grid = app.screen.query_one(GradeGrid)
         labels = list(grid.column_labels)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from stackcheck.model.inventory_json import inventory_from_json
-from tests.tui.driving import driven, page, picture, press, type_text
+from tests.tui.driving import driven, fill, page, picture, press
 from tests.tui.small import BROKEN_NODE
 
 SIZES = ((80, 24), (160, 48))
@@ -31,7 +31,7 @@ async def test_a_screen_looks_as_it_did(
 async def test_a_conflict_looks_as_it_did(golden: Callable[[str, str], None]) -> None:
     async with driven("resolve", size=(120, 36)) as (app, pilot):
         await press(pilot, "slash", "tab")
-        await type_text(pilot, "torch==2.6.0")
+        await fill(pilot, "torch==2.6.0")
         await press(pilot, "enter")
         golden("tui/conflict-120x36.svg", picture(app))
 

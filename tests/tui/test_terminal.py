@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 TMUX = shutil.which("tmux")
 ROOT = Path(__file__).parents[2]
+DEADLINE = 120.0  # seconds
 
 pytestmark = [
     pytest.mark.slow,
@@ -55,14 +56,20 @@ class Terminal:
     def flag(self, name: str) -> str:
         return self._tmux("display-message", "-p", f"#{{{name}}}").strip()
 
-    def wait_for(self, text: str, seconds: float = 30) -> str:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            seen = self.screen()
-            if text in seen:
-                return seen
+    def wait_for(self, text: str) -> str:
+        """Return the screen once it holds a text."""
+        self.wait_until(lambda: text in self.screen(), repr(text))
+        return self.screen()
+
+    def wait_until(self, holds: Callable[[], bool], what: str = "a condition") -> None:
+        """Look again and again; the deadline is for a machine with much else to do."""
+        end = time.monotonic() + DEADLINE
+        while not holds():
+            assert time.monotonic() < end, f"{what} did not come up:\n{self.screen()}"
             time.sleep(0.1)
-        raise AssertionError(f"{text!r} did not come up:\n{self.screen()}")
+
+    def resize(self, width: int, height: int) -> None:
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def close(self) -> None:
         with contextlib.suppress(subprocess.SubprocessError):
@@ -90,12 +97,13 @@ def test_start_walk_and_leave(terminal: Terminal) -> None:
     terminal.press("6")
     terminal.wait_for("Advisories and rules")
     terminal.press("/")
-    terminal.press("n", "c", "c", "l")
-    terminal.wait_for("nccl")
+    terminal.wait_until(lambda: "Quit" not in terminal.screen(), "a field, in which q is a letter")
+    terminal.press("q", "2", "n")
+    terminal.wait_for("q2n")
     terminal.press("Escape")
-    time.sleep(0.3)  # an escape alone is told from the beginning of a key by time
+    terminal.wait_for("q Quit")
     terminal.press("q")
-    time.sleep(0.5)
+    terminal.wait_until(lambda: terminal.flag("alternate_on") == "0")
     terminal.type_line("echo back=$?")
     left = terminal.wait_for("back=0")
     assert "Advisories" not in left
@@ -107,11 +115,20 @@ def test_start_walk_and_leave(terminal: Terminal) -> None:
 def test_a_resize_is_survived(terminal: Terminal) -> None:
     terminal.type_line(command())
     terminal.wait_for("supported")
-    terminal._tmux("resize-window", "-x", "60", "-y", "15")
-    terminal.wait_for("Matrix")
-    terminal._tmux("resize-window", "-x", "160", "-y", "45")
-    terminal.wait_for("matrices 20")
+    terminal.resize(60, 15)
+    terminal.wait_until(lambda: _fills(terminal, 60, 15), "a frame of 60 columns")
+    terminal.resize(160, 45)
+    terminal.wait_until(lambda: _fills(terminal, 160, 45), "a frame of 160 columns")
+    assert "matrices 20" in terminal.wait_for("supported")
     terminal.press("q")
+    terminal.wait_until(lambda: terminal.flag("alternate_on") == "0")
+
+
+def _fills(terminal: Terminal, width: int, height: int) -> bool:
+    """Whether what the app drew is as large as the terminal: frames reach its right border, the keys its last line."""
+    lines = terminal.screen().splitlines()
+    framed = any(len(line) == width and line[-1] in "╮╯│" for line in lines)
+    return framed and len(lines) == height and "Quit" in lines[-1]
 
 
 def test_our_own_fault_is_one_line_and_exit_3_on_a_restored_terminal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -233,6 +234,7 @@ def run(
         from stackcheck_tui.web import serve
 
         return serve(command, host=host, port=port)
+    gc.enable()  # the command line does without, but an app lives long
     app = StackcheckApp(opening, files=files, inventory=inventory)
     code = app.run()
     if app.fault is not None:
