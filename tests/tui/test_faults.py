@@ -13,7 +13,7 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.model.errors import InputError, MatrixError
 from stackcheck.model.inventory import Inventory
 from stackcheck_tui.app import StackcheckApp
-from tests.tui.driving import driven, fill, page, press, screen_text, settle, shown, until
+from tests.tui.driving import driven, fill, page, press, screen_text, settle, shown, type_text, until
 from tests.tui.small import DictStore, catalog
 
 
@@ -86,12 +86,42 @@ async def test_an_older_answer_never_overwrites_a_newer_one() -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_what_cannot_be_read_is_said_and_the_answer_before_is_marked_as_old(
+    size: tuple[int, int],
+) -> None:
+    async with driven("resolve", size=size) as (app, pilot):
+        await press(pilot, "slash", "ctrl+u")
+        await fill(pilot, "nosuchgpu")
+        seen = screen_text(app)
+        assert "unknown GPU 'nosuchgpu'" in seen
+        assert "OLD ANSWER" in seen
+        await press(pilot, "escape", "w")
+        assert app.screen is page(app), "an old answer is not saved"
+        await press(pilot, "slash", "ctrl+u")
+        await fill(pilot, "b300")
+        seen = screen_text(app)
+        assert "unknown GPU" not in seen
+        assert "OLD ANSWER" not in seen
+
+
+@pytest.mark.asyncio
+async def test_letters_and_digits_typed_into_a_field_are_no_commands() -> None:
+    async with driven("resolve", size=(80, 24)) as (app, pilot):
+        await press(pilot, "slash", "ctrl+u")
+        await type_text(pilot, "p6-b200.48xlarge q/")
+        assert page(app).PAGE == "resolve"
+        assert app.focused is page(app).query("Input").first()
+        assert page(app).form.target == "p6-b200.48xlarge q/"
+
+
+@pytest.mark.asyncio
 async def test_a_half_typed_requirement_is_a_note_and_the_answer_stays() -> None:
     async with driven("resolve", size=(160, 48)) as (app, pilot):
         await press(pilot, "slash", "tab")
         await fill(pilot, "torch==")
         assert page(app).stack.solved
-        assert "torch" in shown(app, "#notes")
+        assert "torch" in shown(app, "#fault")
         await fill(pilot, "2.11.0")
         assert page(app).stack.pin("torch").version.startswith("2.11.0")
 
@@ -101,7 +131,7 @@ async def test_an_unknown_gpu_names_the_nearest() -> None:
     async with driven("resolve", size=(160, 48)) as (app, pilot):
         await press(pilot, "slash", "ctrl+u")
         await fill(pilot, "b20")
-        assert "b200" in shown(app, "#notes")
+        assert "b200" in shown(app, "#fault")
 
 
 @pytest.mark.asyncio

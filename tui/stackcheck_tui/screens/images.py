@@ -19,6 +19,7 @@ from stackcheck.report.style import visible
 from stackcheck.solver.image_search import Hit, Query, differences, search
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
+from stackcheck_tui.image_order import cut, earliest, newest_first
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
@@ -26,7 +27,7 @@ from stackcheck_tui.widgets.panel import Panel
 from stackcheck_tui.widgets.table import Table, quiet
 
 _PAUSE = 0.12
-_ROOMY = 110
+_NAME_ROOM = 40  # columns for the name before anything held gets a column of its own
 _SHOWN = (("torch", 13), ("cuda", 7), ("nccl", 7), ("aws-ofi-nccl", 12), ("vllm", 8))
 """Contents that have a column, and how wide it is."""
 
@@ -45,41 +46,49 @@ class ImagesPage(Page):
         self.marked: list[Image] = []
         self._rest: Timer | None = None
         self._return_to = ""
+        self.days: tuple[str, ...] = ()
+        """By hit: its date, or the day before which it cannot have been made."""
         self.families: tuple[str, ...] = ()
         self.total = 0
+        self._laid: tuple[tuple[tuple[str, int], ...], int] = ((), 0)
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
         with Vertical(id="left"):
             with Container(id="filters"):
                 yield Field(
-                    "family", key="family", hint="any: dlc, ngc, upstream", words=("dlc", "ngc", "upstream")
+                    "family", key="family", hint="any; dlc, ngc or upstream", words=("dlc", "ngc", "upstream")
                 )
-                yield Field("on GPU", key="gpu", hint="any: b300")
-                yield Field("on driver", key="driver", hint="any: 550")
-                yield Field("holds", key="search", hint="torch>=2.9 vllm")
+                yield Field("on GPU", key="gpu", hint="any; e.g. b300")
+                yield Field("on driver", key="driver", hint="any; e.g. 550")
+                yield Field("holds", key="search", hint="any; e.g. torch>=2.9 vllm")
             yield Table(id="images")
         yield Panel("Contents", id="contents")
 
     def on_mount(self) -> None:
         """Ask for all images."""
-        table = self.query_one(Table)
-        shown = self._columns()
-        table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *shown))
-        table.focus()
+        self.query_one(Table).focus()
         self.ask("words", lambda: self.desk.catalog.gpu_ids)
         self._ask()
 
     def _columns(self) -> tuple[tuple[str, int], ...]:
-        """Return the contents that have a column: fewer, where there is little room."""
-        return _SHOWN[:2] if self.app.size.width < _ROOMY else _SHOWN
+        """Return the contents that have a column: as many as leave the name its room."""
+        room = self.query_one(Table).size.width - _NAME_ROOM - 1 - sum(w + 2 for w in (1, 1, 10, 0))
+        taken = (sum(w + 2 for _, w in _SHOWN[:n]) for n in range(len(_SHOWN), 2, -1))
+        count = next((len(_SHOWN) - i for i, t in enumerate(taken) if t <= room), 2)
+        return _SHOWN[:count]
 
     def on_resize(self) -> None:
-        """Show more or fewer columns."""
-        table = self.query_one(Table)
-        if len(table.columns) not in (0, 4 + len(self._columns())):
-            table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *self._columns()))
-            self.answer_hits(self.hits)
+        """Show more or fewer columns, and as much of the names as there is room for."""
+        self.call_after_refresh(self._lay_out)
+
+    def _lay_out(self) -> None:
+        table, columns = self.query_one(Table), self._columns()
+        if (columns, table.rest_width) != self._laid:
+            self._return_to = self._return_to or (getattr(self._image(), "name", ""))
+            table.lay_columns((("", 1), ("", 1), ("date", 10), ("image", 0), *columns))
+            self._laid = (columns, table.rest_width)
+            self._show_hits()
 
     def answer_words(self, gpus: tuple[str, ...]) -> None:
         """Let the field of GPUs complete names."""
@@ -125,26 +134,33 @@ class ImagesPage(Page):
         self.query_one(Table).border_subtitle = "…"
         self.ask("hits", lambda: self._searched(query))
 
-    def _searched(self, query: Query) -> tuple[Hit, ...]:
+    def _searched(self, query: Query) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         catalog = self.desk.catalog
         if not self.families:
             self.families = tuple(dict.fromkeys(i.family for i in catalog.images))
             self.total = len(catalog.images)
-        return search(catalog, query)
+        hits = search(catalog, query)
+        days = [h.image.date or earliest(catalog, h.image, [n for n, _ in _SHOWN]) for h in hits]
+        order = newest_first(hits, days, unknown_last=bool(query.gpu or query.driver))
+        return tuple(hits[p] for p in order), tuple(days[p] for p in order)
 
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with the filter."""
         del topic
         self.query_one(Table).border_subtitle = Content(visible(text, 200))
 
-    def answer_hits(self, hits: tuple[Hit, ...]) -> None:
+    def answer_hits(self, found: tuple[tuple[Hit, ...], tuple[str, ...]]) -> None:
         """Show the images found."""
-        here = self._return_to or (self._image().name if self._image() else "")  # type: ignore[union-attr]
-        self._return_to = ""
-        self.hits = hits
-        table = self.query_one(Table)
+        self._return_to = self._return_to or getattr(self._image(), "name", "")
+        self.hits, self.days = found
+        self._lay_out()
+        self._show_hits()
+
+    def _show_hits(self) -> None:
+        here, self._return_to = self._return_to, ""
+        hits, table = self.hits, self.query_one(Table)
         table.clear()
-        table.add_rows(self._cells(hit) for hit in hits)
+        table.add_rows(self._cells(hit, day) for hit, day in zip(hits, self.days, strict=True))
         names = [h.image.name for h in hits]
         if here in names:
             table.move_cursor(row=names.index(here), animate=False)
@@ -156,7 +172,7 @@ class ImagesPage(Page):
             )
         self.show_crumbs()
 
-    def _cells(self, hit: Hit) -> list[Any]:
+    def _cells(self, hit: Hit, day: str) -> list[Any]:
         image = hit.image
         mark = Content.styled("●" if image in self.marked else " ", "bold $text-accent")
         held = [image.contents.get(n, "—" if n in image.absent else "") for n, _ in self._columns()]
@@ -164,9 +180,9 @@ class ImagesPage(Page):
         return [
             mark,
             Content.styled(telling.sign(hit.grade), telling.GRADE_STYLES[hit.grade]),
-            quiet(image.date),
-            Content.styled(_short(image), look),
-            *(Content.styled(t, look) for t in held),
+            quiet(image.date or (day and f"≥ {day[:7]}")),
+            Content.styled(cut(_short(image), self.query_one(Table).rest_width), look),
+            *(Content.styled(cut(t, w), look) for t, (_, w) in zip(held, self._columns(), strict=True)),
         ]
 
     def _image(self) -> Image | None:

@@ -167,9 +167,10 @@ class Page(Screen[None]):
         """Focus what the screen is about."""
 
     def action_search(self) -> None:
-        """Focus the search field."""
-        for field in self.query("#search"):
+        """Focus the first field."""
+        for field in self.query(Input).results():
             field.focus()
+            return
 
     # what can be taken away
 

@@ -14,11 +14,12 @@ from textual.widgets import DataTable, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from stackcheck.model.explanation import Explanation
-from stackcheck.model.stack import Pin, Stack
+from stackcheck.model.stack import Pin, Stack, StackImage
 from stackcheck.solver.request import ImageChoice, Policy, Request
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
 from stackcheck_tui.form import Form, request_of, with_change
+from stackcheck_tui.image_order import cut
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
@@ -48,18 +49,24 @@ class ResolvePage(Page):
         self._rows: tuple[str, ...] = ()
         self.request: Request | None = None
         self.explained: Explanation | None = None
+        self.wrong = ""
+        """What is wrong with what is typed; empty if the answer shown is the answer to it."""
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
         with Vertical(id="form"):
-            yield Field("target", key="search", value=self.form.target, hint="b200, p5en.48xlarge")
-            yield Field("frameworks", key="frameworks", hint="vllm torch==2.11.0")
-            yield Field("pins", key="pins", hint="driver==580.* cuda>=13")
-            yield Field("without", key="without", hint="flash-attn")
+            yield Field(
+                "target", key="search", value=self.form.target, hint="e.g. b200, p5en.48xlarge", replaced=True
+            )
+            yield Field("frameworks", key="frameworks", hint="none; e.g. vllm torch==2.11.0")
+            yield Field("pins", key="pins", hint="none; e.g. driver==580.* cuda>=13")
+            yield Field("without", key="without", hint="none; e.g. flash-attn")
             yield Static(id="choices")
             yield Panel("Notes", id="notes")
         with Vertical(id="answer"):
-            yield Table(id="stack")
+            yield Static(id="fault", markup=False)
+            yield Static(id="image")
+            yield Table(id="stack", enter="Why")
             yield OptionList(id="ways", compact=True)
             yield Panel("Why", id="why")
 
@@ -69,6 +76,7 @@ class ResolvePage(Page):
             "#ways", OptionList
         ).border_title = "Ways out · enter, then a applies the highlighted one"
         self.query_one("#ways").display = False
+        self.query_one("#fault").display = False
         self._choices()
         self.query_one(Table).focus()
         self.ask("words", self._words)
@@ -122,12 +130,28 @@ class ResolvePage(Page):
     def fault(self, topic: str, text: str) -> None:
         """Show what is wrong with what was typed, where one looks."""
         del topic
-        self.query_one(Table).border_subtitle = "the last answer; see notes"
-        self.query_one("#notes", Panel).show(Content.styled(text, "$text-error"), "Not yet a question")
+        self.wrong = text
+        self.query_one("#fault", Static).update(
+            Content.assemble(("✗ not yet a question: ", "bold $text-error"), text)
+        )
+        self._mark_old()
+
+    def _mark_old(self) -> None:
+        """Tell an answer to what was typed before from an answer to what is typed."""
+        old = bool(self.wrong)
+        self.query_one("#fault").display = old
+        self.query_one("#answer").set_class(old, "-old")
+        table = self.query_one(Table)
+        if old:
+            table.border_subtitle = ""
+        if old and self.stack is not None:
+            table.border_title = f"OLD ANSWER, to another question: {_where(self.stack)}"
 
     def answer_stack(self, answer: tuple[Request, Stack]) -> None:
         """Show an answer."""
         self.request, stack = answer
+        self.wrong = ""
+        self._mark_old()
         self.stack, self.explained = stack, None
         table, ways = self.query_one(Table), self.query_one("#ways", OptionList)
         ways.display = bool(stack.alternatives)
@@ -141,8 +165,18 @@ class ResolvePage(Page):
             self.query_one("#why", Panel).show(telling.conflict(stack), "Conflict")
             if not isinstance(self.focused, Input):
                 self.home()
+        self.query_one("#image").set_class(not stack.solved, "-none")
+        self._name_image(stack.image)
         self._notes(stack)
         self.show_crumbs()
+
+    def _name_image(self, image: StackImage | None) -> None:
+        """Name the image above the stack, where there is no room for notes."""
+        shown = Content.styled("no image: everything is installed", telling.MUTED)
+        if image is not None:
+            grade = (f"{telling.sign(image.grade)} ", telling.GRADE_STYLES[image.grade])
+            shown = Content.assemble(grade, image.reference or f"{image.repository}:{image.tag}")
+        self.query_one("#image", Static).update(shown)
 
     def _notes(self, stack: Stack) -> None:
         told: list[Content] = []
@@ -170,10 +204,7 @@ class ResolvePage(Page):
             table.add_row(*self._cells(pins.get(name), base.get(name), comparing=comparing), key=name)
         if here in self._rows:
             table.move_cursor(row=self._rows.index(here), animate=False)
-        target = stack.target
-        count = f"{target.gpu_count} {telling.TIMES} " if target.gpu_count else ""
-        where = f" · {target.instance}" if target.instance else ""
-        table.border_title = Content(f"{count}{target.gpu_name}{where}")
+        table.border_title = Content(_where(stack))
         table.border_subtitle = f"{len(pins)} components · {stack.policy}"
         self._show_pin()
 
@@ -184,8 +215,8 @@ class ResolvePage(Page):
         look = "bold $text-accent" if changed else ""
         cells = [
             Content.styled(telling.sign(one.grade), telling.GRADE_STYLES[one.grade]),
-            Content.styled(one.component, look),
-            Content.styled(pin.version if pin else "—", look or "bold"),
+            Content.styled(cut(one.component, 24), look),
+            Content.styled(cut(pin.version, 20) if pin else "—", look or "bold"),
         ]
         if comparing:
             cells.append(
@@ -302,6 +333,9 @@ class ResolvePage(Page):
         """Save the stack in some form."""
         from stackcheck_tui.screens.export import ExportScreen
 
+        if self.wrong:
+            self.notify(f"Mend the fields first: {self.wrong}", severity="warning", markup=False)
+            return
         if self.stack is None or not self.stack.solved:
             self.notify("There is no stack to save", severity="warning")
             return
@@ -331,6 +365,13 @@ class ResolvePage(Page):
         if pin is not None:
             return telling.all_sources(self.explained) if self.explained else pin.sources
         return self.stack.conflict.sources if self.stack is not None and self.stack.conflict else ()
+
+
+def _where(stack: Stack) -> str:
+    """Return what the stack is for: 8 of which GPU, in which instance."""
+    target = stack.target
+    count = f"{target.gpu_count} {telling.TIMES} " if target.gpu_count else ""
+    return f"{count}{target.gpu_name}{f' · {target.instance}' if target.instance else ''}"
 
 
 def _because(pin: Pin | None) -> str:

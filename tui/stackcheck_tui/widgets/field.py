@@ -36,13 +36,20 @@ class Field(Horizontal):
     """
 
     def __init__(
-        self, label: str, *, key: str, value: str = "", hint: str = "", words: Sequence[str] = ()
+        self,
+        label: str,
+        *,
+        key: str,
+        value: str = "",
+        hint: str = "",
+        words: Sequence[str] = (),
+        replaced: bool = False,
     ) -> None:
         super().__init__(classes="field")
         self.label = label
         self.suggester = LastWord(words)
         self.input = Input(
-            value, placeholder=hint, id=key, compact=True, suggester=self.suggester, select_on_focus=False
+            value, placeholder=hint, id=key, compact=True, suggester=self.suggester, select_on_focus=replaced
         )
 
     def compose(self) -> ComposeResult:

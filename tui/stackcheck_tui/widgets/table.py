@@ -14,13 +14,15 @@ class Table(DataTable[Any]):
     """Rows to walk through; enter opens one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "Open", key_display="enter"),
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
 
-    def __init__(self, *, id: str, header: bool = True) -> None:  # noqa: A002
+    def __init__(self, *, id: str, header: bool = True, enter: str = "Open") -> None:  # noqa: A002
         super().__init__(id=id, cursor_type="row", show_header=header)
+        self._bindings.key_to_bindings["enter"] = [
+            Binding("enter", "select_cursor", enter, key_display="enter")
+        ]
         self._widths: tuple[int, ...] = ()
 
     def lay_columns(self, columns: Sequence[tuple[str, int]]) -> None:
