@@ -320,4 +320,5 @@ def hard_report() -> Report:
 
 def clean_report() -> Report:
     """A report about a healthy node: no findings."""
-    return Report(subject="node-1", inventory=Inventory(subject="node-1"), findings=())
+    seen = Inventory(subject="node-1", facts={"gpu_count_pci": 8})
+    return Report(subject="node-1", inventory=seen, findings=())

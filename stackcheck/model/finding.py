@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackcheck.model.inventory import Inventory
+from stackcheck.model.inventory import CUT_OFF, Inventory
 from stackcheck.model.inventory_json import inventory_to_json
 from stackcheck.model.kinds import Grade, Kind, Severity
 
@@ -80,6 +80,17 @@ class Report:
         """How many findings have this severity."""
         return sum(f.severity is severity for f in self.findings)
 
+    @property
+    def doubt(self) -> str:
+        """Why silence does not mean that all is well; empty if what was seen can be judged."""
+        seen = self.inventory
+        if not (seen.components or seen.environment or seen.facts or seen.gpu_count is not None):
+            return "nothing in it could be judged"
+        late = list(dict.fromkeys(n.source for n in seen.notes if n.text.startswith(CUT_OFF)))
+        if not late:
+            return ""
+        return f"{len(late)} probe{'s' if len(late) > 1 else ''} did not finish: {', '.join(late)}"
+
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
     """Return the JSON object of one finding, with the contract's keys first."""
@@ -124,6 +135,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "findings": [finding_to_json(f) for f in report.findings],
         "summary": {str(s): report.count(s) for s in Severity},
     }
+    if report.doubt:
+        body["doubt"] = report.doubt
     if report.accepted:
         body["accepted"] = [finding_to_json(f) for f in report.accepted]
     return body

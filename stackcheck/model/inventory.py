@@ -12,6 +12,9 @@ from typing import Any
 
 SCHEMA = "stackcheck.inventory/1"
 
+CUT_OFF = "stopped after "
+"""How the note of a probe begins that did not finish in its time."""
+
 Scalar = str | int | float | bool | None
 FactValue = Scalar | tuple[Scalar, ...]
 

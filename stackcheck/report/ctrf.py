@@ -21,6 +21,10 @@ def render(report: Report, options: Options) -> str:
     """Return the document; times are the caller's, the format demands some."""
     tests = [_test(f, "failed" if options.fails(f) else "other") for f in report.findings]
     tests += [_test(f, "skipped") for f in report.accepted]
+    if report.doubt:
+        tests.append(
+            {"name": "enough seen", "status": "skipped", "duration": 0, "message": visible(report.doubt, 200)}
+        )
     if not tests:
         tests = [{"name": "no findings", "status": "passed", "duration": 0}]
     statuses = [t["status"] for t in tests]

@@ -11,7 +11,7 @@ from html import escape
 from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report, Severity
 from stackcheck.report.interface import Options
 from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible, visible_lines
-from stackcheck.report.wording import link, set_text
+from stackcheck.report.wording import link, openable, set_text, silence
 
 _CSS = """
 :root { color-scheme: light dark; --line: #d0d7de; --dim: #59636e; --error: #cf222e; --warning: #9a6700; --info: #0969da; }
@@ -70,7 +70,9 @@ def _counts(report: Report) -> str:
         for s in Severity
         if (n := report.count(s))
     ]
-    return ", ".join(parts) or "no findings"
+    if parts and report.doubt:
+        return f"{', '.join(parts)}; {_text(report.doubt)}"
+    return ", ".join(parts) or _text(silence(report))
 
 
 def _article(finding: Finding) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _article(finding: Finding) -> Iterator[str]:
     yield from _row(
         "causes", [f"{_text(c.id)}: {_text(c.title, LONGEST_VALUE)}" for c in finding.consequences]
     )
-    yield from _row("sources", [_source(s) for s in finding.sources])
+    yield from _row("sources", [_source(s) for s in finding.sources if openable(s)])
     yield "</dl>"
     yield "</article>"
 

@@ -19,12 +19,16 @@ def render(report: Report, options: Options) -> str:
     """Return the document."""
     cases = [line for f in report.findings for line in _case(f, options)]
     cases += [line for f in report.accepted for line in _skipped(f)]
+    skipped = len(report.accepted)
+    if report.doubt:
+        skipped += 1
+        cases += _doubted(report)
     if not cases:
         cases = ['    <testcase classname="stackcheck" name="no findings" time="0"/>']
     failed = sum(options.fails(f) for f in report.findings)
     counts = (
-        f'tests="{max(len(report.findings) + len(report.accepted), 1)}" failures="{failed}" errors="0" '
-        f'skipped="{len(report.accepted)}" time="0"'
+        f'tests="{max(len(report.findings) + skipped, 1)}" failures="{failed}" errors="0" '
+        f'skipped="{skipped}" time="0"'
     )
     name = _attribute(visible(report.subject, 200) or "node")
     lines = [
@@ -60,4 +64,10 @@ def _case(finding: Finding, options: Options) -> Iterator[str]:
 def _skipped(finding: Finding) -> Iterator[str]:
     yield _head(finding)
     yield f"      <skipped message={_attribute('accepted: ' + visible(finding.accepted))}/>"
+    yield "    </testcase>"
+
+
+def _doubted(report: Report) -> Iterator[str]:
+    yield '    <testcase classname="stackcheck" name="enough seen" time="0">'
+    yield f"      <skipped message={_attribute(visible(report.doubt, 200))}/>"
     yield "    </testcase>"

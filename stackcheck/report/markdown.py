@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stackcheck.model.finding import Finding, Remedy, Report, Severity
 from stackcheck.report.interface import Options
 from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible, visible_lines
-from stackcheck.report.wording import link, set_text
+from stackcheck.report.wording import link, openable, set_text, silence
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@<!-- -->", "#": "#<!-- -->"}
@@ -22,7 +22,9 @@ def render(report: Report, options: Options) -> str:
     """Return the text."""
     counts = [counted(n, str(s), SEVERITY_PLURALS[s]) for s in Severity if (n := report.count(s))]
     subject = escaped(visible(report.subject, 120)) or "node"
-    lines = [f"### stackcheck: {subject}: {', '.join(counts) or 'no findings'}", ""]
+    lines = [f"### stackcheck: {subject}: {', '.join(counts) or escaped(silence(report))}", ""]
+    if counts and report.doubt:
+        lines += [escaped(f"Beware: {report.doubt}."), ""]
     for finding in report.findings:
         lines += [*_block(finding), ""]
     if report.accepted:
@@ -64,7 +66,7 @@ def _block(finding: Finding) -> Iterator[str]:
         yield from _remedy(remedy)
     if finding.consequences:
         yield "- causes: " + ", ".join(code(c.id) for c in finding.consequences)
-    for source in finding.sources:
+    for source in filter(openable, finding.sources):
         yield f"- source: {f'<{link(source)}>' if link(source) else code(source)}"
     yield ""
     yield "</details>"

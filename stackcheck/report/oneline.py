@@ -6,6 +6,8 @@ backslash, and at most 240 characters.
 
 from __future__ import annotations
 
+import re
+
 from stackcheck.model.finding import Finding, Report, Severity
 from stackcheck.report.interface import Options
 from stackcheck.report.style import visible
@@ -13,20 +15,26 @@ from stackcheck.report.style import visible
 LONGEST = 240
 """Characters, without the line break."""
 
+_OWNER = re.compile(r"(?<=\w)['\u2019]s\b")
+"""The `'s` of an owner: without its apostrophe it would be another word, without both it is a compound."""
 _UNSAFE = str.maketrans(dict.fromkeys("\"'`$\\", ""))
 
 
 def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the interface's signature
-    """Return the line: `stackcheck: ERROR 2 warning 1: SC-2026-0001 driver ...`, or `stackcheck: OK`."""
+    """Return the line: `stackcheck: ERROR 2 warning 1: SC-2026-0001 driver ...`, `stackcheck: OK`, or UNKNOWN where silence says nothing."""
     counts = [(s, report.count(s)) for s in Severity if report.count(s)]
-    if not counts:
+    doubt = visible(report.doubt, LONGEST // 2)
+    if doubt and not counts:
+        line = f"stackcheck: UNKNOWN: {doubt}"
+    elif not counts:
         line = "stackcheck: OK"
         unread = len(report.inventory.notes)
         line += f" ({unread} not readable)" if unread else ""
     else:
         words = [f"{s} {n}" for s, n in counts]
         words[0] = f"{counts[0][0].upper()} {counts[0][1]}"
-        line = f"stackcheck: {' '.join(words)}: {'; '.join(map(_said, report.findings))}"
+        said = [f"({doubt})"] if doubt else []
+        line = f"stackcheck: {' '.join([*words, *said])}: {'; '.join(map(_said, report.findings))}"
     return _plain(line) + "\n"
 
 
@@ -35,5 +43,5 @@ def _said(finding: Finding) -> str:
 
 
 def _plain(text: str) -> str:
-    line = visible(text).encode("ascii", "replace").decode("ascii").translate(_UNSAFE)
+    line = _OWNER.sub("", visible(text)).encode("ascii", "replace").decode("ascii").translate(_UNSAFE)
     return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."

@@ -27,6 +27,11 @@ def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the inter
             (({"severity": str(s)}, report.count(s)) for s in Severity),
         ),
         *_gauge("stackcheck_findings_accepted", "Findings that were accepted.", [({}, len(report.accepted))]),
+        *_gauge(
+            "stackcheck_doubt",
+            "1 if no findings would not mean that all is well.",
+            [({}, int(bool(report.doubt)))],
+        ),
         *_gauge("stackcheck_finding_info", "One series per finding of the last check.", _findings(report)),
         *_gauge("stackcheck_component_info", "One series per component version seen.", _components(report)),
     ]

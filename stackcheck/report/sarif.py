@@ -15,7 +15,16 @@ from urllib.parse import quote
 from stackcheck.model.finding import Finding, FindingEvidence, Report, Severity
 from stackcheck.report.interface import Options
 from stackcheck.report.style import LONGEST_VALUE, visible
-from stackcheck.report.wording import Place, details, evidence_text, link, place, remedy_lines, title
+from stackcheck.report.wording import (
+    Place,
+    details,
+    evidence_text,
+    link,
+    place,
+    remedy_lines,
+    shown_sources,
+    title,
+)
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -42,7 +51,12 @@ def render(report: Report, options: Options) -> str:
 
 
 def _notes(report: Report) -> list[dict[str, Any]]:
-    return [
+    doubt = (
+        [{"level": "warning", "message": {"text": visible(report.doubt, LONGEST_VALUE)}}]
+        if report.doubt
+        else []
+    )
+    return doubt + [
         {"level": "note", "message": {"text": visible(f"{n.source}: {n.text}", LONGEST_VALUE) or "-"}}
         for n in report.inventory.notes
     ]
@@ -50,7 +64,7 @@ def _notes(report: Report) -> list[dict[str, Any]]:
 
 def _rule(finding: Finding) -> dict[str, Any]:
     steps = [line for r in finding.remedy for line in remedy_lines(r)]
-    sources = [visible(s, LONGEST_VALUE) for s in finding.sources]
+    sources = shown_sources(finding.sources)
     rule: dict[str, Any] = {
         "id": finding.id,
         "name": "".join(part.capitalize() for part in str(finding.kind).split("-")),

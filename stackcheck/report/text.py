@@ -15,7 +15,7 @@ from stackcheck.report.style import (
     visible_lines,
     wrapped,
 )
-from stackcheck.report.wording import set_text
+from stackcheck.report.wording import set_text, shown_sources, silence
 
 _INDENT = " " * 10
 
@@ -56,8 +56,8 @@ def _finding(finding: Finding, style: Style, options: Options) -> Iterator[str]:
         yield _INDENT + style.paint(f"{more} with --verbose", "dim")
     if finding.consequences:
         yield from _part("causes", _folded(finding, options), style, options)
-    for source in finding.sources:
-        yield _label("source", style) + style.paint(visible(source, LONGEST_VALUE), "dim")
+    for source in shown_sources(finding.sources):
+        yield _label("source", style) + style.paint(source, "dim")
 
 
 def _folded(finding: Finding, options: Options) -> str:
@@ -129,7 +129,9 @@ def _summary(report: Report, style: Style, options: Options) -> str:
             words = counted(number, str(severity), SEVERITY_PLURALS[severity])
             looks = ("bold", "red") if severity is Severity.ERROR else ()
             parts.append(style.paint(words, *looks))
-    line = ", ".join(parts) or "no findings"
+    line = ", ".join(parts) or silence(report)
+    if parts and report.doubt:
+        line += f"; {visible(report.doubt)}"
     if report.accepted:
         line += f", {len(report.accepted)} accepted"
     if report.inventory.notes and not options.verbose:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stackcheck.model.finding import Finding, FindingEvidence, Remedy
+from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report
 from stackcheck.report.style import LONGEST_VALUE, visible, visible_lines
 
 _LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?\Z", re.DOTALL)
@@ -28,6 +29,13 @@ def place(where: str) -> Place | None:
     if path in ("-", "<stdin>"):
         return Place("stdin", line)
     return Place(path, line) if path and (line or _PATH.match(path)) else None
+
+
+def silence(report: Report) -> str:
+    """Return what a report without findings says: silence is no good news where little was seen."""
+    if not report.doubt:
+        return "no findings"
+    return visible(report.doubt if report.doubt.startswith("nothing") else f"no findings, but {report.doubt}")
 
 
 def title(finding: Finding) -> str:
@@ -62,8 +70,18 @@ def details(finding: Finding) -> str:
         first, *rest = remedy_lines(remedy)
         lines += [f"fix: {first}", *rest]
     lines += [f"causes: {visible(c.id)} {title(c)}" for c in finding.consequences]
-    lines += [f"source: {visible(s, LONGEST_VALUE)}" for s in finding.sources]
+    lines += [f"source: {s}" for s in shown_sources(finding.sources)]
     return "\n".join(lines)
+
+
+def openable(source: str) -> bool:
+    """Whether a person can follow a source: a web address or a purl; keys of a table and numbers of an index lead nowhere."""
+    return source.startswith(("https://", "http://", "pkg:"))
+
+
+def shown_sources(sources: Iterable[str]) -> list[str]:
+    """Return the sources that a person can follow, each once, on one line."""
+    return [visible(s, LONGEST_VALUE) for s in dict.fromkeys(sources) if openable(s)]
 
 
 def link(source: str) -> str:

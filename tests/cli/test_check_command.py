@@ -91,3 +91,18 @@ def test_standard_input_once(spawn: Call) -> None:
     outcome = spawn("check", "-", "-", stdin=BAD)
     assert outcome.code == 2
     assert "once" in outcome.message
+
+
+def test_text_that_says_nothing_is_not_ok(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "greeting.txt"
+    path.write_text("hello world\n")
+    for arguments in ((), ("--gpu", "b200"), ("--instance", "p5.48xlarge")):
+        result = call("check", str(path), *arguments, "--format", "oneline")
+        assert result.code == 0
+        assert result.out.startswith("stackcheck: UNKNOWN")
+
+
+def test_probes_that_were_cut_off_are_told(call: Call) -> None:
+    result = call("probe", "--timeout", "0.001", "--format", "oneline")
+    assert "did not finish" in result.out
+    assert "OK" not in result.out

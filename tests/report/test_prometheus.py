@@ -37,6 +37,7 @@ def test_counts_by_severity_are_there_even_if_zero() -> None:
         'stackcheck_findings{severity="warning"} 0',
         'stackcheck_findings{severity="info"} 0',
         "stackcheck_findings_accepted 0",
+        "stackcheck_doubt 0",
     ]
 
 
