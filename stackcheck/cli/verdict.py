@@ -104,6 +104,16 @@ def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
             streams.say(f"--accept {name[:80]}: {fault}")
 
 
+def _working_directory() -> str:
+    """Return the working directory, or an empty text if it is gone or the root, to which nothing is relative."""
+    from pathlib import Path
+
+    try:
+        return str(Path.cwd()).rstrip("/")
+    except OSError:
+        return ""
+
+
 def rendered(report: Report, options: argparse.Namespace) -> str:
     """Return the report in the format asked for."""
     if options.format == "json":
@@ -123,6 +133,7 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
         fail_on=None if options.fail_on == "never" else Severity(options.fail_on),
         tool_version=__version__,
         time_ms=int(time.time() * 1000),
+        base=_working_directory(),
     )
     if options.format == "text":
         from stackcheck.report.text import render_report

@@ -13,6 +13,7 @@ from stackcheck.report.stack_text import LAYERS
 from stackcheck.report.style import LONGEST_VALUE, NARROWEST, Style, visible, wrapped
 from stackcheck.report.tables import pairs, table
 from stackcheck.report.values_text import value_text
+from stackcheck.report.wording import openable
 
 UNVERIFIED = "tag not verified"
 Grades = Mapping[str, tuple[Grade, tuple[str, ...]]]
@@ -116,7 +117,7 @@ def _image(
     for note in image.notes:
         yield from wrapped(visible(note), width, "note: ", "      ")
     yield style.paint("sources", "bold")
-    for source in _sources(image):
+    for source in (s for s in _sources(image) if openable(s.ref)):
         for line in wrapped(source_line(source), width, "  ", "    "):
             yield style.paint(line, "dim")
 

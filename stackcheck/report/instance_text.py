@@ -10,6 +10,7 @@ from stackcheck.report.sources_text import source_line, source_to_json
 from stackcheck.report.style import NARROWEST, Style, visible, wrapped
 from stackcheck.report.tables import pairs, table
 from stackcheck.report.values_text import attributes_json, value_text
+from stackcheck.report.wording import openable
 
 _FABRIC = ("efa", "gdr", "network", "nitro", "nvlink", "ofi", "rdma", "dedicated_topology", "tuner", "ultra")
 """Beginnings of the attributes that describe how nodes and GPUs talk."""
@@ -87,7 +88,7 @@ def _instance(instance: Instance, gpu: Gpu | None, style: Style, width: int) -> 
         yield from wrapped(visible(note), width, "note: ", "      ")
     yield ""
     yield style.paint("sources", "bold")
-    for source in instance.sources.values():
+    for source in (s for s in instance.sources.values() if openable(s.ref)):
         for line in wrapped(source_line(source), width, "  ", "    "):
             yield style.paint(line, "dim")
 

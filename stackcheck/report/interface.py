@@ -33,6 +33,8 @@ class Options:
     tool_version: str = ""
     time_ms: int = 0
     """When the check ran, in milliseconds since 1970; formats that demand a time write this."""
+    base: str = ""
+    """A directory; formats that name files by address tell those below it relative to it."""
 
     def fails(self, finding: Finding) -> bool:
         """Whether a finding counts as a failure."""

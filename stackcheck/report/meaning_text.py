@@ -9,7 +9,7 @@ from stackcheck.model.meaning import Meaning
 from stackcheck.report.condition_text import condition_lines
 from stackcheck.report.sources_text import source_line, source_to_json
 from stackcheck.report.style import NARROWEST, Style, visible, visible_lines, wrapped
-from stackcheck.report.wording import set_text
+from stackcheck.report.wording import openable, set_text
 
 SCHEMA = "stackcheck.explain/1"
 _INDENT = " " * 11
@@ -46,7 +46,7 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
     yield from _part("causes", ", ".join(meaning.causes), style, width)
     yield from _part("caused by", ", ".join(meaning.caused_by), style, width)
     yield from _part("data", meaning.origin, style, width)
-    yield from _block("sources", [source_line(s) for s in meaning.sources], style, width)
+    yield from _block("sources", [source_line(s) for s in meaning.sources if openable(s.ref)], style, width)
 
 
 def _when(meaning: Meaning) -> list[str]:

@@ -1,7 +1,7 @@
 """SARIF 2.1.0, for code-scanning views.
 
 Format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. A view needs for every result a physical location and a
-fingerprint that survives moved lines; evidence that names no file stands as a logical location at the subject of the check.
+fingerprint that survives moved lines; files below the working directory are told relative to it, as views of a repository want them; evidence that names no file stands as a logical location at the subject of the check.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def render(report: Report, options: Options) -> str:
         "columnKind": "unicodeCodePoints",
         "automationDetails": {"id": f"stackcheck/{quote(report.subject, safe='')[:200]}"},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notes(report)}],
-        "results": [_result(f, order.index(f.id), report) for f in findings],
+        "results": [_result(f, order.index(f.id), report, options.base) for f in findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -95,14 +95,14 @@ def _help_markdown(steps: list[str], sources: list[str]) -> str:
     return "\n".join(parts[:-1])
 
 
-def _result(finding: Finding, index: int, report: Report) -> dict[str, Any]:
+def _result(finding: Finding, index: int, report: Report, base: str) -> dict[str, Any]:
     text = f"{title(finding)}\n{details(finding)}".strip() or finding.id
     result: dict[str, Any] = {
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
         "message": {"text": text},
-        "locations": _locations(finding.evidence, report),
+        "locations": _locations(finding.evidence, report, base),
         "partialFingerprints": {"stackcheckFinding/v1": fingerprint(finding)},
         "properties": {"kind": str(finding.kind), "subjects": list(finding.subjects)},
     }
@@ -122,26 +122,27 @@ def fingerprint(finding: Finding) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
 
 
-def _locations(evidence: Iterable[FindingEvidence], report: Report) -> list[dict[str, Any]]:
+def _locations(evidence: Iterable[FindingEvidence], report: Report, base: str) -> list[dict[str, Any]]:
     """One location per file and line, the first evidence first; the subject of the check if no evidence names a file."""
     found: dict[Place, dict[str, Any]] = {}
     for item in evidence:
         spot = place(item.where)
         if spot is not None and spot not in found:
-            found[spot] = _location(spot, evidence_text(item))
+            found[spot] = _location(spot, evidence_text(item), base)
     named = dict.fromkeys(visible(e.subject, LONGEST_VALUE) for e in evidence)
     logical = [{"fullyQualifiedName": name} for name in named if name]
     if not found:
         spot = Place(report.subject or report.inventory.subject or "node")
-        found[spot] = _location(spot, "")
+        found[spot] = _location(spot, "", base)
     locations = list(found.values())
     if logical:
         locations[0]["logicalLocations"] = logical
     return locations
 
 
-def _location(spot: Place, message: str) -> dict[str, Any]:
-    path = quote(spot.path[:1000].encode("utf-8", "replace"), safe="/")
+def _location(spot: Place, message: str, base: str) -> dict[str, Any]:
+    told = spot.path.removeprefix(f"{base.rstrip('/')}/") if base else spot.path
+    path = quote(told[:1000].encode("utf-8", "replace"), safe="/")
     physical: dict[str, Any] = {
         "artifactLocation": {"uri": f"file://{path}" if path.startswith("/") else path},
         "region": {"startLine": spot.line or 1},

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from stackcheck.model.release import Source
 from stackcheck.report.style import LONGEST_VALUE, Style, visible, wrapped
+from stackcheck.report.wording import openable
 
 
 def source_line(source: Source) -> str:
@@ -28,9 +29,11 @@ class Footnotes:
         self._numbers: dict[Source, int] = {}
 
     def marks(self, sources: Iterable[Source]) -> str:
-        """Return the marks of these sources, `[1][4]`, new ones numbered on."""
+        """Return the marks of these sources, `[1][4]`, new ones numbered on; none for those that nobody can follow."""
         return "".join(
-            f"[{self._numbers.setdefault(s, len(self._numbers) + 1)}]" for s in dict.fromkeys(sources)
+            f"[{self._numbers.setdefault(s, len(self._numbers) + 1)}]"
+            for s in dict.fromkeys(sources)
+            if openable(s.ref)
         )
 
     def lines(self, style: Style, width: int) -> Iterator[str]:

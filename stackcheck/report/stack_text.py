@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from stackcheck.model.kinds import Grade
 from stackcheck.model.stack import Alternative, Change, Pin, Stack, StackConflict, StackImage
 from stackcheck.report.style import LONGEST_VALUE, NARROWEST, Style, visible, wrapped
+from stackcheck.report.wording import shown_sources
 
 LAYERS = (
     "platform",
@@ -122,7 +123,7 @@ def _image(image: StackImage | None, style: Style, width: int, verbose: bool) ->
     for note in image.notes:
         yield from wrapped(visible(note), width, " " * 7 + "note: ", " " * 13)
     if verbose:
-        yield from (f"{' ' * 7}source: {visible(s, LONGEST_VALUE)}" for s in image.sources)
+        yield from (f"{' ' * 7}source: {s}" for s in shown_sources(image.sources))
 
 
 def _pin(pin: Pin, style: Style, widths: tuple[int, int, int], verbose: bool) -> Iterator[str]:
@@ -149,7 +150,7 @@ def _pin(pin: Pin, style: Style, widths: tuple[int, int, int], verbose: bool) ->
     if verbose:
         if pin.accepts:
             yield from wrapped(visible(pin.accepts), width, f"{below}accepts: ", f"{below}  ")
-        yield from (f"{below}source: {visible(s, LONGEST_VALUE)}" for s in pin.sources)
+        yield from (f"{below}source: {s}" for s in shown_sources(pin.sources))
 
 
 def _held_back(pin: Pin, width: int, below: str, verbose: bool) -> Iterator[str]:
@@ -178,7 +179,7 @@ def _conflict(stack: Stack, style: Style, width: int, verbose: bool) -> Iterator
     for number, step in enumerate(steps, 1):
         yield from wrapped(visible(step), width, f"  {number}. ", " " * 5)
     if verbose:
-        yield from (f"     source: {visible(s, LONGEST_VALUE)}" for s in conflict.sources)
+        yield from (f"     source: {s}" for s in shown_sources(conflict.sources))
     yield ""
     if stack.alternatives:
         yield style.paint("ways out, each solved again", "bold")

@@ -110,3 +110,14 @@ def test_every_module_that_renders_a_report_is_registered() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="markdown"):
         renderer("markdwon")
+
+
+@each
+def test_people_see_only_sources_they_can_follow(target: Format) -> None:
+    finding = dataclasses.replace(
+        hard_report().findings[0],
+        sources=("dcgm-notes", "urn:code-index:12345", "https://example.com/cuda", "pkg:pypi/torch@2.9.0"),
+    )
+    shown = target.render(dataclasses.replace(hard_report(), findings=(finding,)), OPTIONS)
+    hidden = "dcgm-notes" not in shown and "code-index" not in shown
+    assert hidden is (target.name != "json")

@@ -39,3 +39,10 @@ def test_it_is_one_short_line_that_fits_into_quotes(report: Report) -> None:
     assert len(line) <= 241
     assert all(" " <= c <= "~" for c in line[:-1])
     assert not set(line) & set("\"'`$\\")
+
+
+def test_the_s_of_an_owner_leaves_a_compound_and_no_other_word() -> None:
+    finding = hard_report().findings[0]
+    titled = dataclasses.replace(finding, title="Triton's ptxas, cuDNN\u2019s parts, 'quoted' and it isn't")
+    line = render(dataclasses.replace(hard_report(), findings=(titled,)), Options())
+    assert "Triton ptxas, cuDNN parts, quoted and it isnt" in line

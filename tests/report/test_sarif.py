@@ -48,6 +48,19 @@ def test_evidence_becomes_locations() -> None:
     assert spaced == "file:///var/log/my%20job.log"
 
 
+def test_files_below_the_base_are_told_relative_to_it_and_no_other() -> None:
+    options = Options(base="/var/log/")
+    results = json.loads(render(hard_report(), options))["runs"][0]["results"]
+    assert results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20job.log"
+    assert uris(results[0])[-1] == "file:///proc/driver/nvidia/gpus"
+    sibling = json.loads(render(hard_report(), Options(base="/var/lo")))["runs"][0]["results"][1]
+    assert uris(sibling)[0] == "file:///var/log/my%20job.log"
+
+
+def uris(result: Any) -> list[str]:
+    return [p["physicalLocation"]["artifactLocation"]["uri"] for p in result["locations"]]
+
+
 def test_every_result_has_a_place_even_without_a_file() -> None:
     accepted = run()["results"][3]
     assert accepted["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "node-17%20%3C%26%7C%3E"
