@@ -22,7 +22,7 @@ def earliest(catalog: Catalog, image: Image, components: Iterable[str]) -> str:
 
 def _released(catalog: Catalog, name: str, text: str) -> str:
     component = catalog.component(name) if text else None
-    version = parsed_version(component, text) if component is not None else None
+    version = parsed_version(component, text.partition("+")[0]) if component is not None else None
     if component is None or version is None:
         return ""
     return next((r.date for r in component.releases if r.version == version), "")
