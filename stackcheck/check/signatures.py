@@ -11,6 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
+from typing import Any
 
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Text
 from stackcheck.model.rule import Signature
@@ -23,6 +25,7 @@ _MOST_TRIES = 40  # occurrences of an anchor that are looked at
 _LONGEST_VALUE = 300
 _LONG_TEXT = 200_000  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
+_END = ""  # key of the end of an anchor in the tree of anchors
 _DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
@@ -35,7 +38,7 @@ def with_log_facts(inventory: Inventory, signatures: Sequence[Signature]) -> Inv
     """Return the inventory with a fact `log:ID` for each signature found in its texts, and the line as evidence."""
     if not inventory.texts:
         return inventory
-    searched = [_Searched(text) for text in inventory.texts]
+    searched = [_Searched(text, signatures) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
     told = [s for s in signatures if not s.id.startswith(GUESS)]
@@ -63,39 +66,67 @@ def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:
         yield f"{name}.{group}", text
 
 
+def _of_many_shapes(content: str) -> list[tuple[int, str]]:
+    """Return the lines of a text with their numbers, without those that differ from many before them in numbers only."""
+    lines = content.split("\n")
+    shapes = content.translate(_DIGITS).split("\n")
+    seen: dict[str, int] = {}
+    kept: list[tuple[int, str]] = []
+    for number, (line, shape) in enumerate(zip(lines, shapes, strict=True), 1):
+        count = seen.get(shape, 0)
+        if count < _SAME_SHAPE:
+            seen[shape] = count + 1
+            kept.append((number, line))
+    return kept
+
+
+@lru_cache(maxsize=4)
+def _any_of(anchors: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern that finds any of the anchors in one go: a tree of their common beginnings."""
+    root: dict[str, dict[str, Any]] = {}
+    for anchor in anchors:
+        node = root
+        for character in anchor:
+            if _END in node:
+                break
+            node = node.setdefault(character, {})
+        else:
+            node.clear()
+            node[_END] = {}
+    return re.compile(_as_pattern(root))
+
+
+def _as_pattern(node: dict[str, dict[str, Any]]) -> str:
+    if _END in node:
+        return ""
+    branches = [re.escape(character) + _as_pattern(below) for character, below in sorted(node.items())]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
 def _says(signature: Signature, line: str) -> bool:
     return any(a in line for a in signature.anchors) and _compiled(signature.pattern).search(line) is not None
 
 
 class _Searched:
-    """A text as it is searched: whole, or without the lines that differ from many others in numbers only."""
+    """A text as it is searched: whole if it is short, else without lines that differ from many others in numbers only."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, signatures: Sequence[Signature]) -> None:
         self.name = text.name
         self.content = text.content
         self._numbers: Sequence[int] = ()
         self._starts: Sequence[int] = ()
+        self._known: dict[str, bool] = {}
         if len(text.content) > _LONG_TEXT:
-            self._shorten(text.content)
+            lines = _of_many_shapes(text.content)
+            if sum(len(line) for _, line in lines) > _LONG_TEXT:
+                anchored = _any_of(tuple(a for s in signatures for a in s.anchors))
+                lines = [(number, line) for number, line in lines if anchored.search(line)]
+            self._keep(lines)
 
-    def _shorten(self, content: str) -> None:
-        lines = content.split("\n")
-        shapes = content.translate(_DIGITS).split("\n")
-        seen: dict[str, int] = {}
-        kept: list[str] = []
-        numbers: list[int] = []
-        starts: list[int] = []
-        position = 0
-        for number, (line, shape) in enumerate(zip(lines, shapes, strict=True), 1):
-            count = seen.get(shape, 0)
-            if count >= _SAME_SHAPE:
-                continue
-            seen[shape] = count + 1
-            kept.append(line)
-            numbers.append(number)
-            starts.append(position)
-            position += len(line) + 1
-        self.content, self._numbers, self._starts = "\n".join(kept), numbers, starts
+    def _keep(self, lines: Sequence[tuple[int, str]]) -> None:
+        self.content = "\n".join(line for _, line in lines)
+        self._numbers = [number for number, _ in lines]
+        self._starts = list(accumulate((len(line) + 1 for _, line in lines), initial=0))
 
     def _line(self, position: int) -> int:
         if self._starts:
@@ -115,8 +146,13 @@ class _Searched:
                 start = max(start, position - _LONGEST_LINE)
                 line = content[start : min(end, start + 2 * _LONGEST_LINE)]
                 match = _compiled(signature.pattern).search(line)
-                if match is not None and not any(_says(k, line) for k in known):
+                if match is not None and not (known and self._is_known(line, known)):
                     return match, self._line(start)
                 tries += 1
                 position = content.find(anchor, end)
         return None
+
+    def _is_known(self, line: str, known: Sequence[Signature]) -> bool:
+        if line not in self._known:
+            self._known[line] = any(_says(k, line) for k in known)
+        return self._known[line]

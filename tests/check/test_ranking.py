@@ -59,6 +59,23 @@ def test_rules_that_cause_each_other_lose_nothing(catalog: Catalog) -> None:
     assert sorted(kept) == sorted(f.id for f in every)
 
 
+def test_a_guess_goes_under_what_explains_more_and_makes_it_no_graver(catalog: Catalog) -> None:
+    guess = finding("unexplained-x", Severity.ERROR, subject="torch", seen="log:unexplained-x")
+    told = finding("a", Severity.ERROR, seen="log:a")
+    (root,) = folded([guess, told], catalog)
+    assert (root.id, [c.id for c in root.consequences]) == ("a", ["unexplained-x"])
+    slower = finding("b", Severity.WARNING, seen="log:b")
+    assert [(f.id, f.severity) for f in folded([guess, slower], catalog)] == [
+        ("unexplained-x", Severity.ERROR),
+        ("b", Severity.WARNING),
+    ]
+
+
+def test_a_guess_comes_after_what_is_known(catalog: Catalog) -> None:
+    guess = finding("unexplained-a", subject="torch", seen="log:unexplained-a")
+    assert [f.id for f in folded([guess, finding("z")], catalog)] == ["z", "unexplained-a"]
+
+
 def test_a_row_of_the_gpu_says_no_more_than_the_rule(judge: Judge) -> None:
     report = judge({"torch": "2.4.1+cu121"}, gpu_model="NVIDIA B200")
     (error,) = [f for f in report.findings if f.severity is Severity.ERROR]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Mapping
@@ -57,6 +58,27 @@ def test_a_long_text_keeps_lines_that_differ_in_words() -> None:
     lines = [f"worker {w} {n}: ok" for n in range(3000) for w in ("alpha", "beta", "gamma", "delta")]
     lines.insert(9000, "worker beta 7: running nccl 2.27")
     assert facts("\n".join(lines))["log:version"] == "2.27"
+
+
+def test_a_long_text_of_which_no_two_lines_are_alike_is_searched_too() -> None:
+    dice = random.Random(3)
+    lines = [" ".join("".join(dice.choices("ghijklmnop", k=7)) for _ in range(6)) for _ in range(9000)]
+    lines[7000] = "running nccl 2.27"
+    found = with_log_facts(Inventory(texts=(Text("job.log", "", "\n".join(lines)),)), [VERSION])
+    assert found.evidence["log:version"].where == "job.log:7001"
+
+
+GUESS = Signature("unexplained-warn", r"WARN (?P<value>.+)", ("WARN",))
+
+
+def test_a_guess_passes_over_lines_that_another_signature_knows() -> None:
+    known = Signature("cold", "WARN it is cold", ("cold",))
+    text = Text("a", "", "WARN it is cold\nWARN it is odd\n")
+    assert (
+        with_log_facts(Inventory(texts=(text,)), [known, GUESS]).facts["log:unexplained-warn"] == "it is odd"
+    )
+    alone = Text("a", "", "WARN it is cold\n")
+    assert "log:unexplained-warn" not in with_log_facts(Inventory(texts=(alone,)), [GUESS, known]).facts
 
 
 def test_the_first_text_that_has_a_line_is_the_evidence() -> None:
