@@ -157,6 +157,7 @@ def _recorded(host: Host, recording: RecordingFiles, outputs: dict[str, str]) ->
         host.captured,
         host.pid,
         host.environ_where,
+        host.environ_refused,
     )
 
 

@@ -67,6 +67,8 @@ class Host(NamedTuple):
     captured: bool = False
     pid: int | None = None
     environ_where: str = "environment of the probe"
+    environ_refused: str = ""
+    """Why the environment asked for could not be read, so that ours stands for it."""
 
 
 def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) -> Host:
@@ -77,9 +79,10 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
     proc = f"/proc/{pid}" if pid else "/proc/self"
     root = _other_root(pid) if pid else None
     where = "environment of the probe"
+    refused = ""
     if environ is None and pid:
-        where = f"{proc}/environ"
-        environ = _environ_of(proc)
+        environ, refused = _environ_of(proc)
+        where = where if refused else f"{proc}/environ"
     chosen = dict(os.environ if environ is None else environ)
     return Host(
         files=_tree(root) if root else direct_files(),
@@ -91,6 +94,7 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         live=True,
         pid=pid,
         environ_where=where,
+        environ_refused=refused,
     )
 
 
@@ -135,11 +139,12 @@ def parse_environ(raw: bytes) -> dict[str, str]:
     return result
 
 
-def _environ_of(proc: str) -> dict[str, str] | None:
+def _environ_of(proc: str) -> tuple[dict[str, str] | None, str]:
+    """Return the environment of a process, or None and why it may not be read."""
     try:
-        return parse_environ(files.read_file(f"{proc}/environ", PROCESS_LIMIT))
-    except HostError:
-        return None
+        return parse_environ(files.read_file(f"{proc}/environ", PROCESS_LIMIT)), ""
+    except HostError as error:
+        return None, f"{error.subject}: {error.reason}"
 
 
 def _captured_environ(tree: TreeFiles) -> dict[str, str]:

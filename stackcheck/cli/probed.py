@@ -16,13 +16,14 @@ from stackcheck.model.inventory import Evidence, FactValue, Inventory, Observati
 CODE = "gpu_code"
 MISSING, COMPILED = "code_missing", "code_jit"
 ELSEWHERE = "other_environments"
+MOST_PACKAGES, MOST_COPIES, MOST_ENVIRONMENTS = 50_000, 100, 64  # of a real node: some thousand, two, ten
 
 
 def with_probed(inventory: Inventory, body: Any, catalog: Catalog) -> Inventory:
     """Return an inventory with what `body`, the JSON object of a probe, lists besides components and facts."""
     if not isinstance(body, Mapping):
         return inventory
-    packages = [p for p in _list(body.get("packages")) if isinstance(p, Mapping)]
+    packages = [p for p in _list(body.get("packages"))[:MOST_PACKAGES] if isinstance(p, Mapping)]
     inventory = _with_gpu(inventory, body.get("gpu"), catalog)
     inventory = _with_packages(inventory, packages, catalog)
     inventory = _with_environments(inventory, body.get("environments"), packages, catalog)
@@ -82,7 +83,7 @@ def _with_packages(inventory: Inventory, packages: list[Mapping[str, Any]], cata
             attributes={"package": name, **(own if isinstance(own, Mapping) else {})},
         )
         known = components.get(component, ())
-        if seen not in known:
+        if len(known) < MOST_COPIES and seen not in known:
             components[component] = (*known, seen)
     return replace(inventory, components=components)
 
@@ -93,7 +94,7 @@ def _with_environments(
     """Say which environments hold an engine or framework too, and were not judged because another one is active."""
     told = []
     wanted = set(catalog.policy.get("implied_by", ()))
-    for environment in _list(environments):
+    for environment in _list(environments)[:MOST_ENVIRONMENTS]:
         if not isinstance(environment, Mapping) or environment.get("active"):
             continue
         prefix = str(environment.get("prefix", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,15 @@ def test_a_strange_list_of_packages_is_survived(call: Call, tmp_path: Path, pack
                                    "components": {}, "environments": packages, "packages": packages}))  # fmt: skip
     outcome = call("check", str(written), "--format", "json", "--fail-on", "never")
     assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_an_endless_list_of_packages_costs_no_endless_time(call: Call, tmp_path: Path) -> None:
+    many = [{"name": "torch", "version": f"2.{i}", "environment": f"/e{i}"} for i in range(60_000)]
+    body = {"schema": "stackcheck.inventory/1", "subject": "x", "components": {}, "packages": many}
+    body["environments"] = [{"prefix": f"/e{i}"} for i in range(60_000)]
+    written = tmp_path / "node.json"
+    written.write_text(json.dumps(body))
+    start = time.monotonic()
+    outcome = call("check", str(written), "--format", "oneline", "--fail-on", "never")
+    assert outcome.code in (0, 2)
+    assert time.monotonic() - start < 20

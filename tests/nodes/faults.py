@@ -92,6 +92,22 @@ def nccl_preloaded(tree: Tree) -> None:
     )
 
 
+def nccl_shadowed(tree: Tree) -> None:
+    """torch linked with RUNPATH (built from source), and an older NCCL on LD_LIBRARY_PATH, which comes before it."""
+    parts.torch_package(tree, SITE, parts.Torch(), new_tags=True)
+    tree.library(
+        "/opt/nccl/build/lib/libnccl.so.2.21.5",
+        parts.nccl(tree, "2.21.5", "12.4", (("sm_80", 6), ("sm_90", 6), ("compute_90", 6))),
+    )
+    parts.environment(
+        tree,
+        PATH=f"{VENV}/bin:/usr/bin",
+        VIRTUAL_ENV=VENV,
+        HOME="/home/user",
+        LD_LIBRARY_PATH="/opt/nccl/build/lib",
+    )
+
+
 def nccl_two_wheels(tree: Tree) -> None:
     """Wheels of CUDA 12 and 13 both own nvidia/nccl/lib/libnccl.so.2; the later one overwrote the file."""
     path = f"{SITE}/nvidia/nccl/lib/libnccl.so.2"
@@ -258,6 +274,7 @@ FAULTS: dict[str, tuple[str, str, Change]] = {
     "p5.48xlarge+plugin-stale-path": _fault("p5.48xlarge", plugin_stale_path),
     "p5.48xlarge+plugin-too-old": _fault("p5.48xlarge", plugin_too_old),
     "p5.48xlarge+nccl-preloaded": _fault("p5.48xlarge", nccl_preloaded),
+    "p5.48xlarge+nccl-shadowed": _fault("p5.48xlarge", nccl_shadowed),
     "p5.48xlarge+nccl-two-wheels": _fault("p5.48xlarge", nccl_two_wheels),
     "p5.48xlarge+extension-other-torch": _fault("p5.48xlarge", extension_other_torch),
     "p6-b200.48xlarge+no-code-for-gpu": _fault("p6-b200.48xlarge", no_code_for_gpu),

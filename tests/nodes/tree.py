@@ -406,8 +406,13 @@ TORCH_SYMBOLS = (
 )
 
 
-def torch_package(tree: Tree, site: str, torch: Torch, rpath: str = TORCH_RPATH) -> None:
-    """torch itself: version file, libraries with their search path, metadata."""
+def torch_package(
+    tree: Tree, site: str, torch: Torch, rpath: str = TORCH_RPATH, *, new_tags: bool = False
+) -> None:
+    """torch itself: version file, libraries with their search path, metadata.
+
+    With ``new_tags`` the path is DT_RUNPATH, as linkers write it by default: LD_LIBRARY_PATH comes before it.
+    """
     lib = f"{site}/torch/lib"
     own = ("libc.so.6", "libstdc++.so.6")
     tree.small[f"{site}/torch/version.py"] = (
@@ -417,12 +422,13 @@ def torch_package(tree: Tree, site: str, torch: Torch, rpath: str = TORCH_RPATH)
     )
     flags = 'set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=1")\n'
     tree.small[f"{site}/torch/share/cmake/Torch/TorchConfig.cmake"] = flags
+    old, new = ("", rpath) if new_tags else (rpath, "")
     specs = {
-        "libtorch_global_deps.so": Spec("libtorch_global_deps.so", needed=("libcudart.so.13", "libcudnn.so.9", *own), rpath=rpath),
+        "libtorch_global_deps.so": Spec("libtorch_global_deps.so", needed=("libcudart.so.13", "libcudnn.so.9", *own), rpath=old, runpath=new),
         "libc10.so": Spec("libc10.so", symbols=TORCH_SYMBOLS[:1], needed=own, rpath="$ORIGIN"),
         "libtorch_cpu.so": Spec("libtorch_cpu.so", symbols=TORCH_SYMBOLS[1:], needed=("libc10.so", *own), rpath="$ORIGIN"),
         "libtorch_cuda.so": Spec(
-            "libtorch_cuda.so", code=tree.code(40, (("sm_90a", 1), ("sm_100a", 1))), rpath=rpath,
+            "libtorch_cuda.so", code=tree.code(40, (("sm_90a", 1), ("sm_100a", 1))), rpath=old, runpath=new,
             needed=("libc10.so", "libtorch_cpu.so", "libcudart.so.13", "libcudnn.so.9", "libnccl.so.2", "libnvshmem_host.so.3", *own)),
         "libtorch_python.so": Spec("libtorch_python.so", needed=("libtorch_cpu.so", "libtorch_cuda.so", *own), rpath="$ORIGIN"),
     }  # fmt: skip

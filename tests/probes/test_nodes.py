@@ -245,6 +245,14 @@ def test_a_preloaded_nccl_wins_over_the_wheels() -> None:
     assert "LD_PRELOAD" in changed(name, "facts")["libraries_shadowed"][0]
 
 
+def test_the_library_path_wins_over_runpath() -> None:
+    name = "p5.48xlarge+nccl-shadowed"
+    taken, other = inventory(name)["components"]["nccl"]
+    assert (taken["version"], taken["loaded"]) == ("2.21.5", True)
+    assert taken["where"].endswith("(by LD_LIBRARY_PATH)")
+    assert (other["version"], other["loaded"]) == ("2.30.7", False)
+
+
 def test_two_wheels_own_nccl() -> None:
     name = "p5.48xlarge+nccl-two-wheels"
     assert "nvidia-nccl-cu12 and nvidia-nccl-cu13" in changed(name, "facts")["files_owned_twice"][0]

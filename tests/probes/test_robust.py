@@ -182,6 +182,50 @@ def test_a_process_that_may_not_be_looked_into() -> None:
     assert found["schema"] == inventory.SCHEMA
 
 
+PR_CAPBSET_DROP = 24
+TRACING = (19, 21, 38)  # CAP_SYS_PTRACE; CAP_SYS_ADMIN and CAP_PERFMON read memory maps too, on newer kernels
+INTO = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from stackcheck_probes.inventory import collect
+print(json.dumps(collect(pid=int(sys.argv[2]), environ={"PATH": "/usr/bin"} if sys.argv[3:] else None)))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to start a process of somebody else")
+@pytest.mark.parametrize("variables", [(), ("given",)])
+def test_a_process_of_somebody_else_without_the_right_to_trace_it(variables: tuple[str, ...]) -> None:
+    """As in a container whose seccomp profile or capabilities forbid ptrace: its maps and variables refuse, all else is told."""
+    libc = ctypes.CDLL(None)
+    with subprocess.Popen(["/bin/sleep", "60"], user=65534, group=65534, env={"SECRET": "x"}) as process:
+        try:
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    INTO,
+                    str(Path(inventory.__file__).parents[1]),
+                    str(process.pid),
+                    *variables,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+                preexec_fn=lambda: [libc.prctl(PR_CAPBSET_DROP, one, 0, 0, 0) for one in TRACING],
+            )
+        finally:
+            process.kill()
+    found = json.loads(done.stdout)
+    told = notes(found)
+    assert f"/proc/{process.pid}/maps: permission denied" in told
+    assert "failed" not in told
+    assert found["components"]["kernel"]
+    assert found["facts"]["memlock_kb"]
+    if not variables:
+        assert f"/proc/{process.pid}/environ" in told, "what is judged instead must be said"
+
+
 def test_a_process_that_is_gone() -> None:
     process = subprocess.Popen(["/bin/true"])
     process.wait()

@@ -70,6 +70,8 @@ def effective(look: Look) -> dict[str, str]:
 def environment(look: Look) -> None:
     """Variables of the process, then those of NCCL's configuration files, which the process's own win over."""
     where = look.host.environ_where
+    if look.host.environ_refused:
+        look.note(f"{look.host.environ_refused}; the environment of the probe is judged instead")
     method = "procfs" if where.startswith("/proc/") else "environ"
     for name, value in look.host.environ.items():
         if wanted(name):
