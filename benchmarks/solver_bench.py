@@ -72,7 +72,7 @@ REAL = (
     ("b200", ()),
     ("b200", ("vllm",)),
     ("h100", ("torch>=2.9", "transformer-engine")),
-    ("b200", ("torch<2.7",)),
+    ("b200", ("torch==2.6.0",)),
 )
 """GPU and frameworks of questions about the catalog of this repository; the last one has no solution."""
 

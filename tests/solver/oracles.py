@@ -62,20 +62,8 @@ class Clingo:
         """Whether there is a solution in which these literals are true."""
         return bool(self._control.solve(assumptions=list(assumptions)).satisfiable)
 
-    def best(self) -> Values | None:
-        """Return the optimum: variable by variable the first candidate with which clingo finds a solution."""
-        if not self.satisfiable():
-            return None
-        prefix: list[int] = []
-        values: list[int] = []
-        for atoms in self._atoms:
-            value = next(c for c, atom in enumerate(atoms) if self.satisfiable([*prefix, atom]))
-            prefix.append(atoms[value])
-            values.append(value)
-        return tuple(values)
-
     def refuse_better(self, values: Values) -> bool:
-        """Whether no solution is better: none agrees up to a variable and has a preferred candidate there."""
+        """Whether this is a solution and none is better: agrees up to a variable and has a preferred candidate there."""
         prefix: list[int] = []
         for atoms, value in zip(self._atoms, values, strict=True):
             if value and self.satisfiable([*prefix, *(-atom for atom in atoms[value:])]):

@@ -28,7 +28,7 @@ def test_verdict_and_optimum_are_those_of_clingo(kind: Kind) -> None:
         searched += jumping.statistics.conflicts > 0
         if isinstance(jumping, Solution):
             solved += 1
-            assert jumping.values == Clingo(problem).best(), seed
+            assert Clingo(problem).refuse_better(jumping.values), seed
             assert isinstance(stepping, Solution)
             assert stepping.values == jumping.values
         else:
