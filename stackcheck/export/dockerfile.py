@@ -27,6 +27,13 @@ INSTALLER = "efa-installer"
 BROUGHT_BY_INSTALLER = ("aws-ofi-nccl", "libfabric", "rdma-core")
 """The user space that the EFA installer brings into a container."""
 
+SOURCE = "source"
+"""How the matrices label the build of a package that comes as sources."""
+COMPILED_AGAINST_TORCH = ("flash-attn", "transformer-engine-torch", "deepspeed")
+"""Components that a package index holds as sources, whose build imports the torch they are for; pip hides it from an isolated build."""
+BUILD_TOOLS = ("setuptools", "wheel", "packaging", "psutil", "ninja")
+"""What the builds of these import besides torch; an isolated build would fetch it itself."""
+
 
 def render(stack: Stack) -> str:
     """Return the file. What a stack does not say is a build argument without default, never a guess."""
@@ -103,6 +110,22 @@ def _python(added: list[Package], held: list[Package]) -> Iterator[str]:
         pins = " ".join(shell(p.specifier) for p in held)
         hold = " -c /tmp/held.txt"
         yield f"RUN printf '%s\\n' {pins} > /tmp/held.txt"
+    compiled = [p for p in added if _is_compiled(p)]
+    yield from _install([p for p in added if p not in compiled], hold)
+    if compiled:
+        yield "# compiled against the torch that is there by now: the base needs nvcc and a C++ compiler"
+        yield f"RUN python3 -m pip install --no-cache-dir {' '.join(BUILD_TOOLS)} \\"
+        yield f" && python3 -m pip install --no-cache-dir --no-build-isolation{hold} \\"
+        yield " \\\n".join(f"      {shell(p.specifier)}" for p in compiled)
+
+
+def _is_compiled(package: Package) -> bool:
+    return package.pin.build == SOURCE or package.pin.component in COMPILED_AGAINST_TORCH
+
+
+def _install(added: list[Package], hold: str) -> Iterator[str]:
+    if not added:
+        return
     backend = torch_backend(added)
     if backend:
         yield "RUN python3 -m pip install --no-cache-dir uv \\"

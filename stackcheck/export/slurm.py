@@ -1,8 +1,8 @@
 """A batch script for Slurm with the pyxis plug-in and enroot.
 
 Formats: https://slurm.schedmd.com/sbatch.html, https://github.com/NVIDIA/pyxis, and enroot's image names
-`[USER@][REGISTRY#]IMAGE[:TAG]` (https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md). Tasks and CPUs are the job's own
-business; GPUs per node come from the instance type, if it is known.
+`[USER@][REGISTRY#]IMAGE[:TAG]` (https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md). Nodes, tasks and CPUs are the job's
+own business; GPUs per node come from the instance type, if it is known.
 """
 
 from __future__ import annotations
@@ -23,6 +23,18 @@ from stackcheck.export.quoting import (
 )
 from stackcheck.model.stack import Stack
 
+_NODES = (
+    "# NODES is for you to fill in; until then sbatch refuses the script",
+    "#SBATCH --nodes=NODES",
+    "# one task per GPU where the program takes its rank from Slurm (SLURM_PROCID, SLURM_LOCALID) or from PMI (srun --mpi=list",
+    "# names what the cluster has); one per node where a launcher such as torchrun starts the others",
+    "##SBATCH --ntasks-per-node=...",
+)
+_RENDEZVOUS = (
+    "# a program that meets at MASTER_ADDR and MASTER_PORT needs the first node of the job and a port that is free there:",
+    '# export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+    "# export MASTER_PORT=...",
+)
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+", re.ASCII)
 
 
@@ -34,8 +46,7 @@ def render(stack: Stack) -> str:
         *header(stack, "Batch job"),
         f"#SBATCH --job-name={_NAME.sub('-', target.gpu)[:40]}",
     ]
-    lines += ["##SBATCH --partition=...", "##SBATCH --nodes=..."]
-    lines += ["##SBATCH --ntasks-per-node=...  (1 for torchrun, else one per GPU)"]
+    lines += ["##SBATCH --partition=...", *_NODES]
     lines += [
         f"#SBATCH --gpus-per-node={target.gpu_count}" if target.gpu_count else "##SBATCH --gpus-per-node=..."
     ]
@@ -46,6 +57,8 @@ def render(stack: Stack) -> str:
         "",
         *node_comments(stack),
         *_variables(stack),
+        "",
+        *_RENDEZVOUS,
         *_image(stack),
     ]
     return "\n".join(lines) + "\n"

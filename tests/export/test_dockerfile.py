@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from stackcheck.export.dockerfile import render
-from stackcheck.model.stack import Stack, Target
+from stackcheck.model.stack import Pin, Stack, Target
 from tests.export.dockerfile_reader import environment, read, words
 from tests.samples import DIGEST, bare_stack, empty_stack, hard_stack, pin
 
@@ -81,3 +81,39 @@ def test_every_run_line_is_shell() -> None:
 
 def test_a_hostile_pin_stays_a_comment() -> None:
     assert not any("rm -rf ~" in rest for _, rest in of(hard_stack()))
+
+
+def test_what_compiles_against_torch_is_built_after_it_and_not_in_isolation() -> None:
+    stack = Stack(
+        target=Target(gpu="b200"),
+        pins=(
+            pypi("flash-attn", "2.8.3", build="source"),
+            pypi("transformer-engine-torch", "2.20.2"),
+            pypi("torch", "2.9.0"),
+            pypi("some-kernels", "1.0", build="source"),
+        ),
+    )
+    first, second = runs(stack)
+    assert "torch==2.9.0" in words(first)
+    assert "--no-build-isolation" not in first
+    built = {"flash-attn==2.8.3", "transformer-engine-torch==2.20.2", "some-kernels==1.0"}
+    assert built <= set(words(second))
+    assert not built & set(words(first))
+    assert "--no-build-isolation" in words(second)
+    assert "setuptools" in words(second), "an isolated build would have fetched it"
+
+
+def test_a_package_to_compile_alone_is_built_against_the_image_s_torch() -> None:
+    stack = hard_stack()
+    alone = stack._replace(
+        pins=(*(p for p in stack.pins if p.origin == "image"), pypi("flash-attn", "2.8.3"))
+    )
+    held, built = [r for r in runs(alone) if "efa" not in r]
+    assert "torch==2.9.0" in held
+    assert "-c /tmp/held.txt" in built
+    assert "flash-attn==2.8.3" in built
+
+
+def pypi(name: str, version: str, build: str = "") -> Pin:
+    made = pin(name, version, "kernels", "install")
+    return made._replace(purl=f"pkg:pypi/{name}@{version}", build=build)

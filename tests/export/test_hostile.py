@@ -78,6 +78,7 @@ stacks = st.builds(
     environment=tables,
     notes=st.lists(texts, max_size=1).map(tuple),
     requirements=st.lists(texts, max_size=1).map(tuple),
+    request=st.just({}),
     policy=texts,
     data_version=texts,
     conflict=st.none(),

@@ -60,6 +60,16 @@ def test_gpus_come_from_the_target_alone() -> None:
     assert not any("gpus" in d for d in directives(render(bare_stack())))
 
 
+@pytest.mark.parametrize("make", [hard_stack, bare_stack, empty_stack])
+def test_the_number_of_nodes_is_asked_for_and_never_guessed(make) -> None:  # type: ignore[no-untyped-def]
+    assert [d for d in directives(render(make())) if "nodes" in d] == ["#SBATCH --nodes=NODES"]
+
+
+def test_no_address_or_launcher_is_invented() -> None:
+    commands = [line for line in render(hard_stack()).split("\n") if line and not line.startswith("#")]
+    assert not any("MASTER_" in line or "torchrun" in line for line in commands)
+
+
 def test_directives_stand_before_the_first_command() -> None:
     lines = render(hard_stack()).split("\n")
     first = next(i for i, line in enumerate(lines) if line and not line.startswith("#"))
