@@ -174,7 +174,8 @@ class ResolvePage(Page):
         """Name the image above the stack, where there is no room for notes."""
         shown = Content.styled("no image: everything is installed", telling.MUTED)
         if image is not None:
-            grade = (f"{telling.sign(image.grade)} ", telling.GRADE_STYLES[image.grade])
+            # a space that does not break, or a long reference would leave the sign a line of its own
+            grade = (f"{telling.sign(image.grade)}\N{NO-BREAK SPACE}", telling.GRADE_STYLES[image.grade])
             shown = Content.assemble(grade, image.reference or f"{image.repository}:{image.tag}")
         self.query_one("#image", Static).update(shown)
 
