@@ -174,9 +174,9 @@ class ResolvePage(Page):
         """Name the image above the stack, where there is no room for notes."""
         shown = Content.styled("no image: everything is installed", telling.MUTED)
         if image is not None:
-            # a space that does not break, or a long reference would leave the sign a line of its own
-            grade = (f"{telling.sign(image.grade)}\N{NO-BREAK SPACE}", telling.GRADE_STYLES[image.grade])
-            shown = Content.assemble(grade, image.reference or f"{image.repository}:{image.tag}")
+            # the sign last: in front of a reference longer than a line it would get a line of its own
+            grade = (f" {telling.sign(image.grade)} {image.grade}", telling.GRADE_STYLES[image.grade])
+            shown = Content.assemble(image.reference or f"{image.repository}:{image.tag}", grade)
         self.query_one("#image", Static).update(shown)
 
     def _notes(self, stack: Stack) -> None:
