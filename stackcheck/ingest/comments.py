@@ -1,8 +1,9 @@
 """Comments of files that people write: what a Dockerfile, a list of requirements, a script or a YAML file says beside `#` is no output.
 
 A comment may quote any error message and name any version; neither happened nor is there. In logs `#` starts real lines (nccl-tests), so
-a comment is taken out only where the whole text has the shape of such a file. Tables of Markdown are statements of the same kind, but
-formats may still read them.
+a comment is taken out only where the whole text has the shape of such a file. Under a list of packages or variables people write what
+they saw with them (`pip freeze` and then `# ImportError: ...`), so there the comments at the end stay. Tables of Markdown are statements of
+the same kind as comments, but formats may still read them.
 """
 
 from __future__ import annotations
@@ -65,8 +66,19 @@ def _end_of_file(lines: Sequence[str]) -> tuple[int, bool]:
         return next((i for i, line in enumerate(lines) if is_fence(line)), len(lines)), True
     if spoken and _INSTRUCTION.match(spoken[0]):
         return _end_of_instructions(lines), True
-    alike = any(all(map(shape, spoken)) for shape in (_is_assignment, _is_key))
-    return (len(lines) if spoken and (alike or _are_requirements(spoken)) else 0), False
+    if spoken and all(map(_is_key, spoken)):
+        return len(lines), False
+    if spoken and (all(map(_is_assignment, spoken)) or _are_requirements(spoken)):
+        return _end_of_list(lines), False
+    return 0, False
+
+
+def _end_of_list(lines: Sequence[str]) -> int:
+    last = 0
+    for i, line in enumerate(lines):
+        if line.strip() and not _is_comment(line):
+            last = i
+    return last
 
 
 def _is_manifest(spoken: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ MESSAGE = "torch 2.15.0 requires cuda ==13.2.*, driver 620.70.06"
     "text",
     [
         f"# {MESSAGE}\nARG BASE\nFROM ${{BASE}}\n# {MESSAGE}\nRUN pip install \\\n      # {MESSAGE}\n      torch==2.9.1\n",
-        f"# {MESSAGE}\n\ntorch==2.9.1\n-c other.txt\nnumpy\n  # {MESSAGE}\n",
+        f"# {MESSAGE}\n\ntorch==2.9.1\n-c other.txt\n  # {MESSAGE}\nnumpy\n",
         f"#!/bin/bash\n# {MESSAGE}\nsrun ./run\n",
         f"apiVersion: v1\nkind: Pod\n# {MESSAGE}\nspec:\n  containers: []\n",
         f"# {MESSAGE}\nScheduling:\n  Scheduler: slurm\n  SlurmQueues:\n    - Name: gpu\n",
@@ -40,6 +40,11 @@ def test_comments_of_files_are_taken_out_and_lines_keep_their_numbers(text: str)
 )
 def test_lines_of_logs_and_prompts_stay(text: str) -> None:
     assert without_comments(text) == text
+
+
+@pytest.mark.parametrize("text", ["torch==2.9.1\nnumpy\n", "export NCCL_DEBUG=INFO\n"])
+def test_what_people_saw_stands_under_a_list(text: str) -> None:
+    assert without_comments(f"{text}# {MESSAGE}\n") == f"{text}# {MESSAGE}\n"
 
 
 def test_directives_of_a_scheduler_are_no_comments() -> None:
