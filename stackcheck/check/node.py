@@ -12,6 +12,7 @@ from stackcheck.catalog.catalog import Catalog, normalised
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.catalog.identify import local_attributes, match_build, match_release, parsed_version
 from stackcheck.catalog.parse import ATTRIBUTE_TYPES
+from stackcheck.check.image import image_contents
 from stackcheck.model.gpucode import Capability
 from stackcheck.model.inventory import Evidence, Inventory, Observation
 from stackcheck.model.release import Build, Component, Gpu, Image, Instance, Release
@@ -167,6 +168,7 @@ class Node:
             known[component_id] = known.get(component_id, ()) + tuple(
                 self._read(component_id, o) for o in seen
             )
+        known |= image_contents(self.catalog, self.inventory, self.image, known)
         for row in self.catalog.policy.get("derive", ()):
             self._derive(known, row["component"], row["from"])
         return known

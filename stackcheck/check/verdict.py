@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.gpurows import gpu_row_findings
+from stackcheck.check.image import unknown_image
 from stackcheck.check.node import Node
 from stackcheck.check.packages import package_findings
 from stackcheck.check.ranking import folded
@@ -42,7 +43,13 @@ def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] |
 def findings_of(catalog: Catalog, inventory: Inventory) -> Sequence[Finding]:
     """Return all findings, unranked and with unproved remedies."""
     node = Node(catalog, inventory)
-    return [*rule_findings(node), *package_findings(node), *gpu_row_findings(node), *unknown_releases(node)]
+    return [
+        *rule_findings(node),
+        *package_findings(node),
+        *gpu_row_findings(node),
+        *unknown_releases(node),
+        *unknown_image(catalog, inventory),
+    ]
 
 
 def unknown_releases(node: Node) -> list[Finding]:

@@ -84,7 +84,8 @@ class Report:
     def doubt(self) -> str:
         """Why silence does not mean that all is well; empty if what was seen can be judged."""
         seen = self.inventory
-        if not (seen.components or seen.environment or seen.facts or seen.gpu_count is not None):
+        told = seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
+        if not (told or self.findings or self.accepted):
             return "nothing in it could be judged"
         late = list(dict.fromkeys(n.source for n in seen.notes if n.text.startswith(CUT_OFF)))
         if not late:
