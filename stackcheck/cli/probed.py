@@ -115,7 +115,8 @@ def _with_environments(
 def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
     """Return an inventory that says which packages have no code for the GPU, or only such as the driver compiles at first use.
 
-    The probe told what code each holds (fact `gpu_code`), whatever the GPU. Packages that are components with a rule of their own about `targets` are left to it. Without a GPU nothing is said.
+    The probe told what code each holds (fact `gpu_code`), whatever the GPU. Packages that are components with a rule of their own
+    about `targets` are left to it. Without a GPU nothing is said.
     """
     code = inventory.facts.get(CODE)
     if not isinstance(code, tuple) or not code:
@@ -128,20 +129,20 @@ def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
         return inventory
     missing: list[str] = []
     compiled: list[str] = []
-    judged = {s.partition(".")[0] for r in catalog.rules for s in r.subject_names() if s.endswith(".targets")}
     for entry in code:
         name, _, words = str(entry).partition(": ")
         targets = _parsed(words)
-        if (
-            not targets
-            or catalog.aliases.get(normalised(name)) in judged
-            or covers_natively(targets, capability)
-        ):
+        if not targets or covers_natively(targets, capability) or _has_own_rule(name, catalog):
             continue
         (compiled if covers(targets, capability) else missing).append(f"{name} ({words.replace(' ', ', ')})")
     seen = Evidence("fatbin", "packages", f"compute capability {capability}")
     inventory = _with_fact(inventory, MISSING, tuple(missing), seen)
     return _with_fact(inventory, COMPILED, tuple(compiled), seen)
+
+
+def _has_own_rule(package: str, catalog: Catalog) -> bool:
+    subject = f"{catalog.aliases.get(normalised(package))}.targets"
+    return any(subject in rule.subject_names() for rule in catalog.rules)
 
 
 def _parsed(words: str) -> list[Any]:
