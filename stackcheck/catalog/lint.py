@@ -369,10 +369,16 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def lint(catalog: Catalog) -> tuple[tuple[Check, tuple[Fault, ...]], ...]:
-    """Return every check with its faults; a file that cannot be parsed at all is one fault of its own."""
+def lint(
+    catalog: Catalog, progress: Callable[[str], None] = lambda _: None
+) -> tuple[tuple[Check, tuple[Fault, ...]], ...]:
+    """Return every check with its faults; a file that cannot be parsed at all is one fault of its own.
+
+    `progress` is told what each check is about before it runs.
+    """
     results = []
     for check in CHECKS:
+        progress(f"{check.code} {check.name}")
         try:
             faults = tuple(check.run(catalog))
         except MatrixError as fault:

@@ -6,6 +6,7 @@ jsonschema is imported here alone: only a user's own directory and the lint need
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from stackcheck.catalog.files import read_json
@@ -21,7 +22,9 @@ SCHEMA_OF_FOLDER = {
     "signatures": "signatures",
 }
 """Folder of the matrices -> name of its schema."""
-_MOST_FAULTS = 20
+OTHER_NAMES = ("schema", "VERSION", "FORMAT", "index.json", "policy.json", "upstreams.json")
+"""What else may lie at the top of a data set."""
+_MOST_FAULTS = 200  # of one file
 
 
 def schema_for(name: str) -> str | None:
@@ -47,7 +50,7 @@ def matrix_files(root: str) -> tuple[str, ...]:
 
 
 def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return (JSON pointer, message) of each way in which `body` breaks `schema`, at most 20."""
+    """Return (JSON pointer, message) of each way in which `body` breaks `schema`, at most 200."""
     import jsonschema
 
     validator = jsonschema.Draft202012Validator(schema)
@@ -62,14 +65,24 @@ def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))
 
 
+def _strangers(root: str) -> Iterator[tuple[str, str]]:
+    """Yield the folders and JSON files at the top of `root` that no program reads: a slip of the pen would be without effect."""
+    for entry in sorted(os.scandir(root), key=lambda e: e.name):
+        known = entry.name in SCHEMA_OF_FOLDER or entry.name in OTHER_NAMES or entry.name.startswith(".")
+        if known or not (entry.is_dir() or entry.name.endswith(".json")):
+            continue
+        kind = "folder" if entry.is_dir() else "file"
+        yield entry.path, f"unknown {kind}, which nothing reads; there are {', '.join(SCHEMA_OF_FOLDER)}"
+
+
 def faults_by_file(root: str, *, schemas: str) -> tuple[tuple[str, str], ...]:
-    """Return (file and JSON pointer, message) of every fault in the matrix files below `root`.
+    """Return (file and JSON pointer, message) of every fault in the matrix files below `root`; a folder or JSON file that nobody reads is one.
 
     Raises:
         MatrixError: a file is no JSON at all.
     """
     loaded: dict[str, dict[str, Any]] = {}
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = list(_strangers(root))
     for name in matrix_files(root):
         kind = schema_for(name)
         if kind is None:
@@ -93,4 +106,8 @@ def validate_directory(root: str, *, schemas: str) -> None:
     if faults:
         where, message = faults[0]
         more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
-        raise MatrixError(message + more, where=where, fix="see docs/data-model.md")
+        raise MatrixError(
+            message + more,
+            where=where,
+            fix=f"`stackcheck matrices lint -v --matrices {root}` lists all; see docs/adding-facts.md",
+        )

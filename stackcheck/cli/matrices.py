@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from pathlib import Path
 
 from stackcheck.cli import streams
 from stackcheck.cli.parser import add_matrices
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
 
     from stackcheck.catalog.catalog import Catalog
 
+_HOLES = (
+    "hole: what nobody has looked up yet. Nothing is wrong and nothing fails; the answers that would need it say unknown. "
+    "--verbose lists them."
+)
+_COLUMNS = (
+    "releases: how many are known; newest, released: the newest of them and its day; unread: releases whose requirements nobody has "
+    "read; sources: how many stand behind the facts; age: days since a source of it was last read"
+)
 _MOST_FAULTS = 15  # shown per check unless --verbose
 
 
@@ -53,8 +63,10 @@ def run(options: argparse.Namespace) -> int:
     others = {"harvest": matrices_harvest.run, "update": matrices_update.run, "diff": matrices_diff.run}
     if options.action in others:
         return others[options.action](options)
+    if options.action == "lint":
+        return _lint(options)
     catalog = open_catalog(options.matrices)
-    return {"status": _status, "lint": _lint, "index": _index}[options.action](catalog, options)
+    return {"status": _status, "index": _index}[options.action](catalog, options)
 
 
 def _index(catalog: Catalog, options: argparse.Namespace) -> int:
@@ -105,6 +117,7 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
     lines.append(
         f"{len(catalog.gpu_ids)} GPUs, {len(catalog.instance_ids)} instance types, {images} images, {rules} rules and advisories"
     )
+    lines += ["", *textwrap.wrap(_COLUMNS, 100)]
     streams.answer("\n".join(lines))
     return streams.OK
 
@@ -130,38 +143,76 @@ def _status_row(catalog: Catalog, name: str, today: date) -> dict[str, str | int
     }
 
 
-def _lint(catalog: Catalog, options: argparse.Namespace) -> int:
-    from stackcheck.catalog.files import matrices_root
+def _lint(options: argparse.Namespace) -> int:
+    from stackcheck.catalog import open_catalog
+    from stackcheck.catalog.files import FORMAT, format_of, matrices_root, newer_format
     from stackcheck.catalog.lint import lint
     from stackcheck.catalog.validate import faults_by_file
 
-    failed = False
-    lines: list[str] = []
-    root = options.matrices or matrices_root()
-    schema_faults = faults_by_file(root, schemas=f"{matrices_root()}/schema")
+    root = Path(options.matrices or matrices_root())
+    if not root.is_dir():
+        open_catalog(options.matrices)  # says so
+    if format_of(str(root)) > FORMAT:
+        raise newer_format(str(root), format_of(str(root)))
+    schema_faults = faults_by_file(str(root), schemas=f"{matrices_root()}/schema")
     failed = bool(schema_faults)
-    lines.append(
-        f"{'FAIL' if schema_faults else 'ok':5}SCHEMA  files match their JSON Schemas ({len(schema_faults)} do not)"
-    )
-    lines += [
-        f"       {where}: {text}"
-        for where, text in schema_faults[: None if options.verbose else _MOST_FAULTS]
+    lines = [
+        f"{'FAIL' if failed else 'ok':5}SCHEMA  files match their JSON Schemas"
+        + (f" ({len(schema_faults)} faults)" if failed else "")
     ]
-    for check, faults in lint(catalog):
+    lines += _shown([f"{where}: {text}" for where, text in schema_faults], options)
+    if failed and options.matrices:
+        streams.answer("\n".join(lines))  # what breaks its schema cannot be read, let alone judged further
+        return streams.FINDINGS
+    catalog = open_catalog(options.matrices)
+    lines += _replaced(root)
+    for check, faults in lint(catalog, streams.progress):
         bad = bool(faults) and check.fatal
         failed = failed or bad
         word = "FAIL" if bad else ("ok" if check.fatal else "hole")
         lines.append(f"{word:5}{check.code} {check.name}" + (f" ({len(faults)})" if faults else ""))
         if faults and (check.fatal or options.verbose):
-            shown = faults if options.verbose else faults[:_MOST_FAULTS]
-            lines += [f"       {f.where}: {f.text}" for f in shown]
+            lines += _shown([f"{_placed(f.where, root)}: {f.text}" for f in faults], options)
     if not failed and not options.quick:
         unsolved = _unsolved(catalog)
         failed = bool(unsolved)
         lines.append(f"{'FAIL' if unsolved else 'ok':5}SOL:001 every GPU and instance type has a stack")
         lines += [f"       {u}" for u in unsolved]
+    if any(line.startswith("hole") for line in lines):
+        lines.append(_HOLES)
+    streams.progress("")
     streams.answer("\n".join(lines))
     return streams.FINDINGS if failed else streams.OK
+
+
+def _shown(faults: list[str], options: argparse.Namespace) -> list[str]:
+    """Return faults as lines, the first ones and how many more there are unless all were asked for."""
+    shown = faults if options.verbose else faults[:_MOST_FAULTS]
+    rest = len(faults) - len(shown)
+    return [f"       {fault}" for fault in shown] + (
+        [f"       and {rest} more with --verbose"] if rest else []
+    )
+
+
+def _replaced(root: Path) -> list[str]:
+    """Return a line that names the shipped files which an overlay replaces; they no longer count at all."""
+    import os
+
+    from stackcheck.catalog.files import base_root
+    from stackcheck.catalog.validate import matrix_files
+
+    if (root / "VERSION").is_file():
+        return []
+    shipped = Path(base_root(os.environ))
+    names = [name for name in matrix_files(str(root)) if (shipped / name).is_file()]
+    return [f"note overlay replaces these shipped files as a whole: {', '.join(names)}"] if names else []
+
+
+def _placed(where: str, root: Path) -> str:
+    """Return where a fault is with the path of the file, if it lies below `root`: an overlay's faults are not the shipped data's."""
+    name, blank, rest = where.removeprefix("matrices/").partition(" ")
+    file, hash_sign, pointer = name.partition("#")
+    return f"{root / file}{hash_sign}{pointer}{blank}{rest}" if (root / file).is_file() else where
 
 
 def _unsolved(catalog: Catalog) -> list[str]:
@@ -172,6 +223,7 @@ def _unsolved(catalog: Catalog) -> list[str]:
     requests = [(f"--gpu {g}", Request(gpu=g)) for g in catalog.gpu_ids]
     requests += [(f"--instance {i}", Request(gpu="", instance=i)) for i in catalog.instance_ids]
     for name, request in requests:
+        streams.progress(f"SOL:001 {name}")
         stack = resolve(catalog, request)
         if stack.conflict is not None:
             faults.append(f"{name}: {' / '.join(stack.conflict.chain)}")

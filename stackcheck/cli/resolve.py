@@ -41,16 +41,22 @@ def run(options: argparse.Namespace) -> int:
     if options.output and stack.solved:
         from stackcheck.export.registry import export
 
-        streams.write_file(options.output, export("lock", stack))
-    for path, text in exports:
+        _write(options.output, export("lock", stack), "lock")
+    for spec, (path, text) in zip(options.export, exports, strict=False):
         if path:
-            streams.write_file(path, text)
+            _write(path, text, spec.partition("=")[0])
     to_stdout = [text for path, text in exports if not path]
     if to_stdout:
         streams.answer("\n".join(to_stdout))
     else:
         deliver_stack(stack, options, verbose=options.verbose)
     return streams.OK if stack.solved else streams.FINDINGS
+
+
+def _write(path: str, text: str, what: str) -> None:
+    """Write a file, and tell a person at a terminal that it is there."""
+    streams.write_file(path, text)
+    streams.tell(f"wrote {path} ({what})")
 
 
 def deliver_stack(stack: Stack, options: argparse.Namespace, *, verbose: bool = False) -> None:

@@ -86,6 +86,19 @@ def say(text: str) -> None:
         sys.stderr.write(f"stackcheck: {printable(text)}\n")
 
 
+def tell(text: str) -> None:
+    """Write one line to stderr if a person reads it there; scripts are spared it."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        say(text)
+
+
+def progress(text: str) -> None:
+    """Show on one line of a terminal what is being done, in place of the last such line; an empty text takes it away."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{printable(text)[: width() - 1]}")
+        sys.stderr.flush()
+
+
 def printable(text: str) -> str:
     """Return a text on one line, without anything that could drive a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)
