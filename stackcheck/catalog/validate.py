@@ -25,6 +25,7 @@ SCHEMA_OF_FOLDER = {
 OTHER_NAMES = ("schema", "VERSION", "FORMAT", "index.json", "policy.json", "upstreams.json")
 """What else may lie at the top of a data set."""
 _MOST_FAULTS = 200  # of one file
+_LONGEST = 300  # characters of a message
 
 
 def schema_for(name: str) -> str | None:
@@ -52,14 +53,18 @@ def matrix_files(root: str) -> tuple[str, ...]:
 def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return (JSON pointer, message) of each way in which `body` breaks `schema`, at most 200."""
     import jsonschema
+    import jsonschema.exceptions
 
     validator = jsonschema.Draft202012Validator(schema)
     found: list[tuple[str, str]] = []
-    for fault in validator.iter_errors(body):
+    for found_at in validator.iter_errors(body):
+        fault = jsonschema.exceptions.best_match([found_at])  # of several allowed shapes, the one meant
         pointer = (
             "".join(f"/{str(p).replace('~', '~0').replace('/', '~1')}" for p in fault.absolute_path) or "/"
         )
-        found.append((pointer, fault.message[:200]))
+        found.append(
+            (pointer, fault.message if len(fault.message) <= _LONGEST else f"{fault.message[:_LONGEST]}...")
+        )
         if len(found) >= _MOST_FAULTS:
             break
     return tuple(sorted(found))
