@@ -129,8 +129,6 @@ class _Search:
         self._told = 0
         """How much of the trail the reporter knows."""
         self._patience = patience
-        self._stepped = False
-        """Whether the last conflict undid one level only: a second one in a row shows that the fault lies deeper."""
         self._cursor = 0
         """No variable before this place in the order is undecided."""
         self._cursors: list[int] = []
@@ -178,7 +176,6 @@ class _Search:
         self._cursors.append(cursor)
         self._cursor = cursor
         self._decisions += 1
-        self._stepped = False
         variable = order[cursor]
         self._state.decide(variable)
         if self._reporter is not None:
@@ -219,11 +216,11 @@ class _Search:
         state = self._state
         lesson = analyse(state, row)
         here = len(state.starts)
-        self._stepped = here - lesson.level > self._patience and not self._stepped
-        self._go_back(here - 1 if self._stepped else lesson.level)
+        self._go_back(here - 1 if here - lesson.level > self._patience else lesson.level)
         self._lessons.append(lesson)
         learned = state.learn(lesson.terms)
         violated = state.exclude(*lesson.terms[0], learned, lesson.level)
+        # Earlier lessons, applied again on this level, may leave nothing that this one allows: go where it belongs.
         if violated != NONE and lesson.level < len(state.starts):
             self._go_back(lesson.level)
             violated = state.exclude(*lesson.terms[0], learned, lesson.level)
