@@ -30,12 +30,21 @@ def requirement_lines(stack: Stack) -> Iterator[str]:
             else f"Builds of different toolkits are pinned here ({', '.join(backends)}): install them one by one."
         )
     if not found:
-        yield "# No component of this stack is a package of the Python index."
+        yield from comments(_nothing(stack))
     for package in found:
         yield ""
         yield from comments(_told(package))
         yield from comments(package.hint)
         yield package.specifier
+
+
+def _nothing(stack: Stack) -> str:
+    if stack.image is None:
+        return "No component of this stack is a package of the Python index."
+    return (
+        "The image of this stack holds what it needs, under versions that pip does not install; "
+        "`stackcheck resolve --images none --export constraints` pins packages instead."
+    )
 
 
 def _told(package: Package) -> str:

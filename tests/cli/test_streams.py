@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from stackcheck.cli import streams
+from stackcheck.cli import main, streams
 from stackcheck.model.errors import InputError
 
 
@@ -60,3 +61,26 @@ def test_what_is_said_is_printable(text: str, capsys: pytest.CaptureFixture[str]
     err = capsys.readouterr().err
     assert err.endswith("\n")
     assert all(c.isprintable() for c in err[:-1])
+
+
+def test_files_written_are_named_at_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = [
+        "resolve",
+        "--gpu",
+        "b200",
+        "-o",
+        str(tmp_path / "lock"),
+        "--export",
+        f"env={tmp_path / 'env'}",
+    ]
+    assert main(command) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(command) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"stackcheck: wrote {tmp_path / 'lock'} (lock)",
+        f"stackcheck: wrote {tmp_path / 'env'} (env)",
+    ]

@@ -113,3 +113,9 @@ def test_uv_and_pip_read_the_file(tmp_path: Path) -> None:
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
+
+
+def test_a_stack_whose_image_holds_it_all_says_how_to_pin_packages() -> None:
+    stack = hard_stack()._replace(pins=())
+    assert "--images none" in render(stack)
+    assert "image" not in render(stack._replace(image=None)).split("policy")[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -81,3 +82,18 @@ def test_commands_of_the_readme_run(line: str) -> None:
     assert done.returncode == (1 if "torch==2.4.1" in line else 0), done.stderr
     assert done.stdout.strip()
     assert not done.stderr
+
+
+def test_the_export_of_the_readme_pins_something(tmp_path: Path) -> None:
+    (line,) = [x for x in README.splitlines() if x.startswith("stackcheck resolve") and "--export" in x]
+    done = subprocess.run(
+        [sys.executable, "-m", "stackcheck", *shlex.split(line)[1:]],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), "no word about files where nobody sits at a terminal"
+    assert re.search(r"^torch==", (tmp_path / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert (tmp_path / "stack.lock.json").is_file()
