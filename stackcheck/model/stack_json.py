@@ -123,11 +123,11 @@ def _stack(body: dict[str, Any]) -> Stack:
     return Stack(
         target=Target(
             gpu=str(target["gpu"]),
-            instance=target.get("instance"),
+            instance=_name(target.get("instance"), "/target/instance"),
             arch=str(target.get("arch") or ""),
             gpu_name=str(target.get("gpu_name") or ""),
-            gpu_count=target.get("gpu_count"),
-            efa_interfaces=target.get("efa_interfaces"),
+            gpu_count=_number(target.get("gpu_count"), "/target/gpu_count"),
+            efa_interfaces=_number(target.get("efa_interfaces"), "/target/efa_interfaces"),
         ),
         image=_image(image) if image else None,
         pins=tuple(_pin(str(c), entry) for c, entry in body["components"].items()),
@@ -152,8 +152,30 @@ def _stack(body: dict[str, Any]) -> Stack:
         requirements=_texts(body.get("requirements")),
         policy=str(body.get("policy") or "newest"),
         data_version=str(body.get("matrices") or ""),
-        request=dict(body.get("request") or {}),
+        request=_request(body.get("request") or {}),
     )
+
+
+def _name(value: Any, pointer: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError(f"{pointer} is no text")
+
+
+def _number(value: Any, pointer: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{pointer} is no number")
+
+
+def _request(entry: Any) -> dict[str, Any]:
+    """Return what was asked for: texts, and lists of texts."""
+    for key, value in entry.items():
+        if not isinstance(value, list):
+            _name(value, f"/request/{key}")
+        elif not all(isinstance(v, str) for v in value):
+            raise ValueError(f"/request/{key} is no list of texts")
+    return dict(entry)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

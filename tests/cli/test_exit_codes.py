@@ -330,6 +330,28 @@ def test_a_lock_that_is_none_is_told(
     refused(call(*command, str(path)), "bad.json", *words)
 
 
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        ("target", "instance", 7),
+        ("target", "gpu_count", "many"),
+        ("request", "policy", {}),
+        ("request", "instance", [1]),
+        ("request", "image", 7),
+    ],
+)
+def test_a_lock_with_a_part_of_another_type_is_told(
+    call: Call, tmp_path: Path, part: str, key: str, value: object
+) -> None:
+    path = tmp_path / "lock.json"
+    assert call("resolve", "--gpu", "b200", "-o", str(path)).code == 0
+    body = json.loads(path.read_text())
+    body[part][key] = value
+    path.write_text(json.dumps(body))
+    for command in (("check", str(path)), ("why", "torch", "--lock", str(path))):
+        refused(call(*command), "lock.json", f"/{part}/{key}")
+
+
 @pytest.mark.parametrize("kept", [0.01, 0.3, 0.6, 0.99])
 def test_a_document_of_ours_that_is_cut_off_is_told(call: Call, tmp_path: Path, kept: float) -> None:
     lock = tmp_path / "whole.json"
