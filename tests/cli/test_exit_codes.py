@@ -401,6 +401,24 @@ def test_a_place_that_cannot_be_written_is_told(call: Call, tmp_path: Path) -> N
     assert (tmp_path / "file").read_text() == "kept"
 
 
+def test_what_is_no_plain_file_is_written_into_and_stays(call: Call, tmp_path: Path) -> None:
+    freeze, link, pipe = tmp_path / "freeze.txt", tmp_path / "link", tmp_path / "pipe"
+    freeze.write_text(FREEZE)
+    link.symlink_to("target")
+    os.mkfifo(pipe)
+    assert call("check", str(freeze), "-o", str(link)).code == 0
+    assert link.is_symlink()
+    assert (tmp_path / "target").read_text().startswith(str(freeze))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert call("check", str(freeze), "-o", str(pipe)).code == 0
+        assert os.read(reader, 1 << 16) == (tmp_path / "target").read_bytes()
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    refused(call("check", str(freeze), "-o", "/dev/full"), "/dev/full", "cannot be written")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_directory_is_told(call: Call, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
