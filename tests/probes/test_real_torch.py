@@ -115,7 +115,8 @@ def test_a_shadow_on_the_library_path_does_not_win_over_rpath(
 def test_ten_times_faster_than_collect_env(environment: Path, says: dict[str, Any]) -> None:
     """Best of three against best of two, in turns. benchmarks/probe_bench.py measures it properly."""
     del says
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(3):
         start = time.perf_counter()
         probe(environment)
