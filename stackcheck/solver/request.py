@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from stackcheck.model.errors import UsageError
 
@@ -95,11 +95,18 @@ def request_from_json(body: Mapping[str, Any]) -> Request:
         frameworks=tuple(parse_wish(str(t), flag="--framework") for t in body["framework"]),
         wishes=(*(parse_wish(str(t), flag="--with") for t in body["with"]), *without),
         host=tuple(parse_wish(str(t), flag="--host") for t in body["host"]),
-        images=body["images"],
+        images=_one_of(body["images"], get_args(ImageChoice), "images"),
         image=body["image"],
         python=body["python"],
-        policy=body["policy"],
+        policy=_one_of(body["policy"], get_args(Policy), "policy"),
     )
+
+
+def _one_of(value: Any, allowed: tuple[Any, ...], name: str) -> Any:
+    if value not in allowed:
+        msg = f"{name} {str(value)[:40]!r}, which is none of {', '.join(allowed)}"
+        raise TypeError(msg)
+    return value
 
 
 def parse_wish(text: str, *, flag: str) -> Wish:

@@ -133,7 +133,7 @@ def test_contents_are_versions_of_components_that_exist(catalog: Catalog) -> Non
 def test_operating_systems_are_known_to_the_os_component(catalog: Catalog) -> None:
     known = catalog.component("os")
     assert known is not None
-    names = {alias for release in known.releases for alias in release.aka}
+    names = {name for release in known.releases for name in (release.version.text, *release.aka)}
     assert {image["os"] for _, image, _ in each() if "os" in image} <= names
 
 
