@@ -19,6 +19,16 @@ EXIT_CODES = (
 )
 
 
+_WIDTH = 80  # of help: what the narrowest usual terminal shows without cutting words
+
+
+def fold(text: str) -> list[str]:
+    """Return a text in lines that any terminal shows whole."""
+    import textwrap
+
+    return textwrap.wrap(text, _WIDTH - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line and exit 2."""
 
@@ -26,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         # argparse asks the terminal for its width at every add_argument; a fixed width spares a tenth of the start-up
         raw = self.formatter_class is argparse.RawDescriptionHelpFormatter
         kind = argparse.RawDescriptionHelpFormatter if raw else argparse.HelpFormatter
-        return kind(self.prog, width=100)
+        return kind(self.prog, width=_WIDTH)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
@@ -38,7 +48,9 @@ def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="stackcheck",
         description="Resolve, check and probe the software stack of GPU nodes.",
-        epilog="\n".join(["commands:", *(f"  {c.name:<12}{c.help}" for c in commands), "", EXIT_CODES]),
+        epilog="\n".join(
+            ["commands:", *(f"  {c.name:<12}{c.help}" for c in commands), "", *fold(EXIT_CODES)]
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="stackcheck COMMAND ...",
     )

@@ -120,7 +120,7 @@ def _term(subject: str, test: Test) -> str:
         case InRange(text):
             return f"{words} {_range_words(text)}"
         case OneOf(texts):
-            return f"{words} is {' or '.join(sorted(texts))}"
+            return f"{words} is {' or '.join(text or 'empty' for text in sorted(texts))}"
         case Matches(pattern):
             return f"{words} matches /{pattern}/"
         case NotTest(inner):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stackcheck.model.finding import Finding, Remedy, Report, Severity
 from stackcheck.report.interface import Options
 from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible, visible_lines
-from stackcheck.report.wording import link, openable, set_text, silence
+from stackcheck.report.wording import link, openable, set_text, silence, subject_text
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@<!-- -->", "#": "#<!-- -->"}
@@ -21,7 +21,7 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@<!-- -->", "#": "#<!-- -
 def render(report: Report, options: Options) -> str:
     """Return the text."""
     counts = [counted(n, str(s), SEVERITY_PLURALS[s]) for s in Severity if (n := report.count(s))]
-    subject = escaped(visible(report.subject, 120)) or "node"
+    subject = escaped(subject_text(report)) or "node"
     lines = [f"### stackcheck: {subject}: {', '.join(counts) or escaped(silence(report))}", ""]
     if counts and report.doubt:
         lines += [escaped(f"Beware: {report.doubt}."), ""]

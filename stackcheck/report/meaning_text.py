@@ -44,7 +44,7 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
         if not remedy.run:
             yield from (_INDENT + style.paint(set_text(s, v), "bold") for s, v in remedy.sets.items())
     yield from _part("causes", ", ".join(meaning.causes), style, width)
-    yield from _part("caused by", ", ".join(meaning.caused_by), style, width)
+    yield from _part("due to", ", ".join(meaning.caused_by), style, width)
     yield from _part("data", meaning.origin, style, width)
     yield from _block("sources", [source_line(s) for s in meaning.sources if openable(s.ref)], style, width)
 

@@ -8,6 +8,7 @@ from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report, S
 from stackcheck.report.interface import Options
 from stackcheck.report.style import (
     LONGEST_VALUE,
+    NARROWEST,
     SEVERITY_PLURALS,
     Style,
     counted,
@@ -15,9 +16,10 @@ from stackcheck.report.style import (
     visible_lines,
     wrapped,
 )
-from stackcheck.report.wording import set_text, shown_sources, silence
+from stackcheck.report.wording import set_text, shown_sources, silence, subject_text
 
 _INDENT = " " * 10
+_LONG_PATH = 30  # characters from which on a path is not said again on the next line
 
 
 def render(report: Report, options: Options) -> str:
@@ -81,11 +83,22 @@ def _part(word: str, text: str, style: Style, options: Options) -> Iterator[str]
 
 def _evidence(evidence: tuple[FindingEvidence, ...], style: Style, options: Options) -> Iterator[str]:
     shown = evidence if options.verbose else evidence[:5]
+    before = ""
     for number, item in enumerate(shown):
         said = visible(f"{item.subject} {item.value}", LONGEST_VALUE)
-        place = visible(item.where or item.method, LONGEST_VALUE)
+        file, colon, line = item.where.rpartition(":")
+        again = bool(colon) and line.isdecimal() and file == before and len(file) > _LONG_PATH
+        before = file
+        place = f"line {line}" if again else visible(item.where or item.method, LONGEST_VALUE)
         start = _label("where", style) if number == 0 else _INDENT
-        yield start + said + (f"  {style.paint(f'[{place}]', 'dim')}" if place else "")
+        lines = wrapped(said, options.width, _INDENT, f"{_INDENT}  ")
+        beside = len(lines[-1]) + len(place) + 4 <= max(options.width, NARROWEST)
+        told = style.paint(f"[{place}]", "dim") if place else ""
+        lines[-1] += f"  {told}" if told and beside else ""
+        yield start + lines[0].removeprefix(_INDENT)
+        yield from lines[1:]
+        if told and not beside:
+            yield f"{_INDENT}  {told}"
     if len(evidence) > len(shown):
         yield f"{_INDENT}{style.paint(f'and {len(evidence) - len(shown)} more with --verbose', 'dim')}"
 
@@ -138,5 +151,5 @@ def _summary(report: Report, style: Style, options: Options) -> str:
         line += (
             f"; {counted(len(report.inventory.notes), 'thing', 'things')} could not be read, see --verbose"
         )
-    subject = visible(report.subject or report.inventory.subject, 120)
+    subject = subject_text(report)
     return f"{subject}: {line}" if subject else line

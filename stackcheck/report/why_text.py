@@ -8,7 +8,7 @@ from typing import Any
 from stackcheck.model.explanation import Explanation, NotTaken, Reason, Verdict
 from stackcheck.model.release import Source
 from stackcheck.report.sources_text import Footnotes
-from stackcheck.report.style import NARROWEST, Style, visible, wrapped
+from stackcheck.report.style import NARROWEST, Style, counted, visible, wrapped
 
 SCHEMA = "stackcheck.why/1"
 _MOST_VERSIONS = 8  # names of one group that are written out
@@ -118,7 +118,9 @@ def _passed_over(
             cost = f" gives {', '.join(group.cost)}" if group.cost else " asks for it"
             yield from wrapped(visible(f"{group.ask}{cost}"), width, "    ", "      ")
     if len(shown) < len(groups):
-        yield style.paint(f"  and {len(groups) - len(shown)} more groups with --all", "dim")
+        yield style.paint(
+            f"  and {counted(len(groups) - len(shown), 'more group', 'more groups')} with --all", "dim"
+        )
 
 
 def explanation_to_json(explanation: Explanation) -> dict[str, Any]:

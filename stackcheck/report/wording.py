@@ -74,6 +74,13 @@ def details(finding: Finding) -> str:
     return "\n".join(lines)
 
 
+def subject_text(report: Report) -> str:
+    """Return what was judged: a node, or the first of the texts with how many more there were; empty if nobody said."""
+    subject = visible(report.subject or report.inventory.subject, 120)
+    more = len(report.inventory.texts) - 1
+    return f"{subject} and {more} more" if subject and more > 0 else subject
+
+
 def openable(source: str) -> bool:
     """Whether a person can follow a source: a web address or a purl; keys of a table and numbers of an index lead nowhere."""
     return source.startswith(("https://", "http://", "pkg:"))

@@ -4,7 +4,8 @@ import dataclasses
 import re
 import textwrap
 
-from stackcheck.model.finding import Severity
+from stackcheck.model.finding import FindingEvidence, Severity
+from stackcheck.model.inventory import Text
 from stackcheck.report.interface import Options
 from stackcheck.report.text import render
 from tests.samples import clean_report, hard_report
@@ -99,3 +100,28 @@ def test_a_very_long_value_is_cut() -> None:
 def test_worst_first_is_the_caller_s_order_and_kept() -> None:
     heads = re.findall(r"^(error|warning|info) SC", shown(), re.MULTILINE)
     assert heads == [str(s) for s in Severity]
+
+
+def test_a_long_path_is_said_once_and_no_line_is_cut_by_the_terminal() -> None:
+    path = "/home/somebody/cases/2026-11/node-17/collect_env.txt"
+    finding = dataclasses.replace(
+        hard_report().findings[0],
+        evidence=tuple(
+            FindingEvidence("driver", "550.54.15 " + "word " * 20, "text", f"{path}:{n}") for n in (14, 15)
+        ),
+    )
+    lines = render(dataclasses.replace(clean_report(), findings=(finding,)), Options(width=80)).split("\n")
+    assert sum(path in line for line in lines) == 1
+    assert any(line.endswith("[line 15]") for line in lines)
+    assert all(len(line) <= 80 for line in lines[:10])
+
+
+def test_several_texts_are_not_titled_by_the_first_alone() -> None:
+    report = dataclasses.replace(
+        clean_report(),
+        subject="a.txt",
+        inventory=dataclasses.replace(
+            clean_report().inventory, texts=(Text("a.txt", "", ""), Text("b.txt", "", ""))
+        ),
+    )
+    assert render(report, Options()).startswith("a.txt and 1 more: ")
