@@ -12,6 +12,7 @@ from stackcheck.model.rule import RemedyTemplate, Rule
 from stackcheck.model.sourcing import sources_of
 
 UNKNOWN_RELEASE = "unknown-release"
+UNKNOWN_IMAGE = "image-unknown"
 GPU_FAMILY = "gpu-"
 REQUIRES_FAMILY = "requires-"
 _SEVERITY = {
@@ -38,6 +39,8 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
         return found
     if wanted == UNKNOWN_RELEASE:
         return _unknown_release(catalog)
+    if wanted == UNKNOWN_IMAGE:
+        return _unknown_image(catalog)
     near = nearest_id(wanted, {i: i for i in finding_ids(catalog)})
     raise UsageError(
         f"no finding has the id {finding_id[:80]!r}",
@@ -47,7 +50,7 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
 
 def finding_ids(catalog: Catalog) -> tuple[str, ...]:
     """Return every id a finding can have, sorted."""
-    ids = {r.id for r in catalog.rules} | {UNKNOWN_RELEASE}
+    ids = {r.id for r in catalog.rules} | {UNKNOWN_RELEASE, UNKNOWN_IMAGE}
     for gpu in catalog.gpus():
         ids.update(
             f"{GPU_FAMILY}{gpu.id}-{row.component}" for row in gpu.rows if Grade(row.grade) in _SEVERITY
@@ -164,4 +167,16 @@ def _unknown_release(catalog: Catalog) -> Meaning:
         why=f"The data of {catalog.version} ends before the release that was found; it was judged by ranges alone.",
         fires=("a component is newer than the newest release in its matrix",),
         remedies=(RemedyTemplate("Update stackcheck, or add the release to an overlay (--matrices)", {}),),
+    )
+
+
+def _unknown_image(catalog: Catalog) -> Meaning:
+    return Meaning(
+        id=UNKNOWN_IMAGE,
+        title="an image of which the matrices know nothing",
+        kind=Kind.UNKNOWN_RELEASE,
+        severities=(Severity.INFO,),
+        why=f"The data of {catalog.version} does not hold this reference: nothing that is inside was judged.",
+        fires=("a Dockerfile, pod or inventory names an image that is in no matrix",),
+        remedies=(RemedyTemplate("Read it from its registry: stackcheck check --image REFERENCE", {}),),
     )
