@@ -6,6 +6,7 @@ import argparse
 
 from stackcheck.cli import output, streams
 from stackcheck.cli.parser import add_target
+from stackcheck.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Resolve, print, export."""
+    if options.format == "json" and any(spec.partition("=")[2] in ("", "-") for spec in options.export):
+        raise UsageError(
+            "--format json and an export to stdout exclude each other",
+            fix="give the export a file: --export NAME=FILE",
+        )
     from stackcheck.catalog import open_catalog
     from stackcheck.cli.request import request_from
     from stackcheck.solver.resolve import resolve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from stackcheck.catalog.catalog import Catalog
@@ -10,7 +11,7 @@ from stackcheck.model.release import Component, Gpu, Instance
 from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
 from stackcheck.model.version import Version
 from stackcheck.solver.answer import broken_image, build_stack
-from stackcheck.solver.candidates import Origin
+from stackcheck.solver.candidates import Candidate, Origin
 from stackcheck.solver.domains import IMAGE, Universe
 from stackcheck.solver.encode import Encoding, encode
 from stackcheck.solver.explain import alternatives as find_alternatives
@@ -21,6 +22,7 @@ from stackcheck.solver.request import Request, Wish
 from stackcheck.solver.search import Conflict, SearchLimit, Solution, solve
 
 MOST_ALTERNATIVES = 4
+_MINOR = re.compile(r"\d+(\.\d+){0,2}")
 FEW_IMAGES = 12
 """Images that are tried before all of them: one of the first few nearly always fits."""
 
@@ -119,6 +121,11 @@ def target_of(catalog: Catalog, request: Request) -> tuple[Gpu, Instance | None,
     if instance is not None and instance.gpu != gpu.id:
         raise UsageError(f"{instance.id} has {instance.gpu}, not {gpu.id}", fix="leave --gpu out")
     known = sorted(str(a) for a in gpu.attributes.get("arch") or ("x86_64",))
+    fixed = str(instance.attributes.get("arch") or "") if instance else ""
+    if request.arch and fixed and request.arch != fixed:
+        raise UsageError(
+            f"{instance.id if instance else ''} is {fixed}, not {request.arch}", fix="leave --arch out"
+        )
     arch = request.arch or (
         str(instance.attributes.get("arch")) if instance and instance.attributes.get("arch") else None
     )
@@ -150,6 +157,8 @@ def _checked(catalog: Catalog, request: Request) -> Request:
         raise UsageError(
             f"unknown image {request.image!r}", fix="see `stackcheck show image`, or use --images none"
         )
+    if request.python and not _MINOR.fullmatch(request.python):
+        raise UsageError(f"--python {request.python[:40]!r} is no version", fix="write for example 3.12")
     python = request.python and Wish(component="python", range=f"=={request.python}.*", flag="--python")
     extra = (python,) if python else ()
     gpu = catalog.find_gpu(request.gpu) if request.gpu else None
@@ -318,14 +327,25 @@ def _alternative(
     for position in positions:
         wish = request.all_wishes[position]
         chosen = encoding.candidate(solution.values, wish.component)
-        gone = chosen is None or chosen.origin in (Origin.ABSENT, Origin.UNSTATED)
-        to = f"leave {wish.component} out" if chosen is None or gone else f"{wish.component}=={chosen.text}"
-        changes.append(Change(f"{wish.flag} {wish.text}", to))
+        changes.append(Change(*_relaxed(wish, chosen)))
     stack = build_stack(encoding, solution, brief=True)
     result = {p.component: p.version for p in stack.pins}
     return Alternative(
         change=tuple(changes), result=result, image=stack.image.reference if stack.image else ""
     )
+
+
+def _relaxed(wish: Wish, chosen: Candidate | None) -> tuple[str, str]:
+    """Return a wish as it was typed, and what to type instead."""
+    if wish.absent:
+        return f"--without {wish.component}", f"leave --without {wish.component} out"
+    asked_for = f"{wish.flag} {wish.text}"
+    if chosen is None or chosen.version is None or chosen.origin is Origin.ABSENT:
+        return asked_for, f"leave {wish.component} out"
+    if wish.flag == "--python":
+        version = wish.range.removeprefix("==").removesuffix(".*")
+        return f"--python {version}", f"--python {'.'.join(map(str, chosen.version.minor))}"
+    return asked_for, f"{wish.component}=={chosen.text}"
 
 
 __all__ = ["question", "resolve", "target_of"]
