@@ -109,13 +109,23 @@ def record(files: FileSystem, distribution: Distribution) -> str:
 
 def recorded(distribution: Distribution, text: str, having: str = "") -> Iterator[RecordedFile]:
     """Yield the files of a RECORD; with ``having``, only of lines that contain it."""
-    for line in [line for line in text.split("\n") if having in line]:
+    for line in _lines_with(text, having) if having else text.split("\n"):
         path, digest, size = _fields(line)
         if path and not path.startswith("/"):
             absolute = f"{distribution.site}/{path}"
             if "../" in path:
                 absolute = posixpath.normpath(absolute)
             yield RecordedFile(absolute, digest, int(size) if size.isdigit() else None)
+
+
+def _lines_with(text: str, having: str) -> Iterator[str]:
+    """Yield the lines that contain a word: found by searching, as they are few in texts of megabytes."""
+    found = text.find(having)
+    while found >= 0:
+        start, end = text.rfind("\n", 0, found) + 1, text.find("\n", found)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        found = text.find(having, end)
 
 
 def recorded_paths(text: str) -> set[str]:

@@ -5,12 +5,11 @@ The result has the shape ``stackcheck.inventory/1``; ``probes/README.md`` descri
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stackcheck_probes import files
+from stackcheck_probes.crew import Crew
 from stackcheck_probes.host import Host, live_host, parse_environ, tree_host
 from stackcheck_probes.interface import HostError, Probe
 from stackcheck_probes.look import Look
@@ -66,23 +65,11 @@ def observe(host: Host, probes: Sequence[Probe], timeout: float) -> dict[str, An
     """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more."""
     seen = Observations("container" if is_container(host) else "host")
     shared = Shared()
-    end = time.monotonic() + timeout
-    running: list[tuple[Probe, threading.Thread, float]] = []
-    for probe in probes:
-        limit = min(probe.timeout, timeout)
-        look = Look(host, seen, probe.name, limit, shared)
-        thread = threading.Thread(
-            target=_guarded, args=(probe, look), name=f"probe-{probe.name}", daemon=True
-        )
-        thread.start()
-        running.append((probe, thread, min(time.monotonic() + limit, end)))
-    for probe, thread, deadline in running:
-        thread.join(max(0.0, deadline - time.monotonic()))
-        if thread.is_alive():
-            seen.note(
-                probe.name,
-                f"stopped after {min(probe.timeout, timeout):g} s; what it had seen by then is kept",
-            )
+
+    def run(probe: Probe, limit: float) -> None:
+        _guarded(probe, Look(host, seen, probe.name, limit, shared))
+
+    Crew(probes, timeout, run, seen.note).work()
     return _inventory(seen.close())
 
 
