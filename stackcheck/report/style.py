@@ -7,7 +7,7 @@ direction overrides as their escapes, so that none of them reaches a terminal, a
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.model.kinds import Grade, Severity
 
@@ -47,8 +47,7 @@ SEVERITY_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Seve
 _SGR = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How a text for people may look: with colour or not, in Unicode or in ASCII alone."""
 
     colour: bool = False
