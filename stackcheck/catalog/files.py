@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any
 
@@ -159,10 +160,10 @@ class FileStore:
         """Return a small text file of the first root that has it, or an empty text."""
         for root in self.roots:
             try:
-                with open(os.path.join(root, name), encoding="utf-8") as file:
-                    return file.read(10_000).strip()
+                text = _bytes_of(os.path.join(root, name), 10_000).decode("utf-8", "replace").strip()
             except OSError:
                 continue
+            return "".join(c if c.isprintable() else "?" for c in text)
         return ""
 
 
@@ -180,6 +181,19 @@ def _json_names(folder: str) -> list[str]:
     return names
 
 
+def _bytes_of(path: str, most: int) -> bytes:
+    """Return up to `most` bytes of a regular file; a pipe or a device would hang the run or never end.
+
+    Raises:
+        OSError: it cannot be read, or it is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is no regular file")
+        return file.read(most)
+
+
 def read_json(path: str) -> Any:
     """Return the JSON value of a matrix file.
 
@@ -187,15 +201,15 @@ def read_json(path: str) -> Any:
         MatrixError: unreadable, too large, too deep or no JSON; with line and column.
     """
     try:
-        if os.path.getsize(path) > _LARGEST:
+        raw = _bytes_of(path, _LARGEST + 1)
+        if len(raw) > _LARGEST:
             raise MatrixError("larger than any matrix", where=path, fix="split it")
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
+        return json.loads(raw.decode("utf-8"))
     except json.JSONDecodeError as fault:
         raise MatrixError(
             f"no JSON: {fault.msg}", where=f"{path}:{fault.lineno}:{fault.colno}", fix="mend the syntax there"
         ) from fault
-    except (OSError, UnicodeDecodeError) as fault:
+    except (OSError, ValueError) as fault:  # also no UTF-8, or a number of thousands of digits
         raise MatrixError(f"cannot be read: {fault}", where=path, fix="check the file") from fault
     except RecursionError as fault:
         raise MatrixError("nested too deeply", where=path, fix=f"keep below {_DEEPEST} levels") from fault

@@ -95,9 +95,13 @@ def faults_by_file(root: str, *, schemas: str) -> tuple[tuple[str, str], ...]:
         path = os.path.join(root, name)
         if kind not in loaded:
             loaded[kind] = read_json(os.path.join(schemas, f"{kind}.schema.json"))
-        found += [
-            (f"{path}#{pointer}", message) for pointer, message in faults_of(read_json(path), loaded[kind])
-        ]
+        try:
+            faults = faults_of(read_json(path), loaded[kind])
+        except RecursionError as fault:
+            raise MatrixError(
+                "nested too deeply", where=path, fix="split its conditions into several rules"
+            ) from fault
+        found += [(f"{path}#{pointer}", message) for pointer, message in faults]
     return tuple(found)
 
 

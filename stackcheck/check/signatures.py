@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Text
 from stackcheck.model.rule import Signature
 
@@ -31,7 +32,12 @@ _DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 @lru_cache(maxsize=2048)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    try:
+        return re.compile(pattern)
+    except re.error as fault:
+        raise MatrixError(
+            f"the signature pattern {pattern[:80]!r} is none: {fault}", fix="see `stackcheck matrices lint`"
+        ) from fault
 
 
 def with_log_facts(inventory: Inventory, signatures: Sequence[Signature]) -> Inventory:

@@ -11,10 +11,6 @@ from functools import partial
 from stackcheck.cli.parser import add_matrices
 from stackcheck.model.errors import UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from stackcheck.catalog.catalog import Catalog
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of tui."""
@@ -49,23 +45,18 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "no terminal to draw on", fix="run it in a terminal, or use --web, `show` or `resolve`"
         )
+    # Imported here and not first in the app's workers: two of them at once ended in a deadlock of import locks.
+    from stackcheck.catalog import open_catalog
     from stackcheck_tui.app import run as run_app
 
     return run_app(
-        partial(_opened, options.matrices),
+        partial(open_catalog, options.matrices),
         files=options.files,
         web=options.web,
         host=options.host,
         port=options.port,
         command=shlex.join(_again(options)),
     )
-
-
-def _opened(matrices: str | None) -> Catalog:
-    """Open the catalog; called by the app's first worker, so that the first screen need not wait for the data."""
-    from stackcheck.catalog import open_catalog
-
-    return open_catalog(matrices)
 
 
 def _again(options: argparse.Namespace) -> list[str]:
