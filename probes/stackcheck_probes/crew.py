@@ -1,7 +1,7 @@
-"""Running the probes: a few threads, each probe under its own time limit, nobody waiting behind one that hangs.
+"""Running the probes: each under its own time limit, nobody waiting behind one that hangs.
 
-Most probes take a millisecond of processor time, so few threads are faster than one each: they do not take the interpreter from
-one another. Whoever hangs is left behind, and another thread goes on in its place.
+One thread begins, as two that compute only take the interpreter from each other: with four, half of all processor time went into
+that. Where it waits for a program or a disk, the next one goes on beside it; whoever hangs is left behind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Callable
 
 from stackcheck_probes.interface import Probe
 
-THREADS = 4
 PATIENCE = 0.05  # seconds without any probe ending until another thread is started
 Run = Callable[[Probe, float], None]
 Note = Callable[[str, str], None]
@@ -36,8 +35,7 @@ class Crew:
 
     def work(self) -> None:
         """Return when every probe has ended or used up its time, or the time of all together is over."""
-        for _ in range(min(THREADS, len(self._todo))):
-            self._hire()
+        self._hire()
         while True:
             with self._changed:
                 if self._is_over():

@@ -50,12 +50,13 @@ def open_regular(path: str) -> tuple[int, int]:
 
 def read_file(path: str, limit: int = TEXT_LIMIT) -> bytes:
     """Return at most ``limit`` bytes of a regular file (files of /proc and /sys say size 0, so read to the end)."""
-    fd, _size = open_regular(path)
+    fd, size = open_regular(path)
     chunks: list[bytes] = []
     left = limit
+    step = max(1 << 16, size + 1)  # one read for a file that tells its size, and one that finds the end
     try:
         while left > 0:
-            chunk = os.read(fd, min(left, 1 << 16))
+            chunk = os.read(fd, min(left, step))
             if not chunk:
                 break
             chunks.append(chunk)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-from typing import Any
-
 import stackcheck
-from stackcheck.catalog.catalog import Catalog
-from stackcheck.model.errors import MatrixError
+
+# Every probe asks whether it runs out of an archive; most do not, and pay for no reader of zip files.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from stackcheck.catalog.catalog import Catalog
 
 FOLDER = "matrices/"
 
@@ -24,6 +25,8 @@ class ArchiveStore:
 
     def __init__(self, path: str) -> None:
         """Open the archive at `path`."""
+        import zipfile
+
         self._path = path
         self._zip = zipfile.ZipFile(path)
         self._names = frozenset(
@@ -50,9 +53,14 @@ class ArchiveStore:
         Raises:
             MatrixError: it is not there, or damaged.
         """
+        import json
+        from zipfile import BadZipFile
+
+        from stackcheck.model.errors import MatrixError
+
         try:
             return json.loads(self._zip.read(f"{FOLDER}{name}"))
-        except (KeyError, ValueError, OSError, zipfile.BadZipFile) as fault:
+        except (KeyError, ValueError, OSError, BadZipFile) as fault:
             raise MatrixError(
                 "cannot be read", where=f"{self._path}/{name}", fix="copy the archive again"
             ) from fault
@@ -64,6 +72,8 @@ class ArchiveStore:
 
 def catalog_of(path: str) -> Catalog:
     """Return the catalog inside an archive."""
+    from stackcheck.catalog.catalog import Catalog
+
     return Catalog(ArchiveStore(path))
 
 

@@ -1,11 +1,11 @@
-"""A few threads do the work of many probes, and nobody waits behind one that hangs."""
+"""One thread does the work of many probes, others go on where it waits, and nobody waits behind one that hangs."""
 
 from __future__ import annotations
 
 import threading
 import time
 
-from stackcheck_probes.crew import PATIENCE, THREADS, Crew
+from stackcheck_probes.crew import PATIENCE, Crew
 from stackcheck_probes.interface import Probe
 from stackcheck_probes.look import Look
 
@@ -45,12 +45,12 @@ def done(probes: list[Probe], timeout: float, work: Work) -> float:
     return time.monotonic() - start
 
 
-def test_all_run_in_a_few_threads() -> None:
+def test_all_run_in_one_thread_while_nothing_waits() -> None:
     work = Work()
     probes = [probe(f"p{i}") for i in range(200)]
     done(probes, 10.0, work)
     assert set(work.ran) == {one.name for one in probes}
-    assert len(work.threads) <= THREADS
+    assert len(work.threads) <= 2, "a second one only if this machine stood still meanwhile"
     assert work.notes == {}
 
 
@@ -59,8 +59,7 @@ def test_no_probes_is_no_work() -> None:
 
 
 def test_those_behind_hanging_ones_run_all_the_same() -> None:
-    """More probes hang than there are threads."""
-    hanging = [probe(f"h{i}", 2.0) for i in range(3 * THREADS)]
+    hanging = [probe(f"h{i}", 2.0) for i in range(12)]
     quick = [probe(f"q{i}") for i in range(20)]
     work = Work(frozenset(one.name for one in hanging))
     took = done([*hanging, *quick], 20.0, work)
@@ -68,7 +67,7 @@ def test_those_behind_hanging_ones_run_all_the_same() -> None:
     assert set(work.ran) == {one.name for one in (*hanging, *quick)}
     assert set(work.notes) == {one.name for one in hanging}
     assert all("stopped after 2 s" in text for text in work.notes.values())
-    assert took < 2.0 + 3 * THREADS * PATIENCE + 2.0, "they hang side by side, not one after the other"
+    assert took < 2.0 + 12 * PATIENCE + 2.0, "they hang side by side, not one after the other"
 
 
 def test_the_time_of_all_is_the_time_of_each() -> None:
