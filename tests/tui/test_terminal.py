@@ -31,7 +31,8 @@ class Terminal:
     def __init__(self, width: int = 100, height: int = 30) -> None:
         self.socket = f"stackcheck-{uuid.uuid4().hex[:12]}"
         environment = {**os.environ, "PS1": "$ ", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
-        for name in ("TMUX", "COLUMNS", "LINES"):  # readline, which pytest imports, puts the size into its children
+        # readline, which pytest imports, puts a size of its own into the environment of its children
+        for name in ("TMUX", "COLUMNS", "LINES"):
             environment.pop(name, None)
         self.environment = environment
         self._tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(ROOT), "sh")
