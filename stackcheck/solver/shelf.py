@@ -132,7 +132,34 @@ class Shelf:
             and image.name not in self.without
             and self._is_stated(image)
             and not self._is_broken_here(image)
+            and not self._is_above_driver(image)
         )
+
+    def _is_above_driver(self, image: Image) -> bool:
+        """Whether a bare base is built on a CUDA that no wished driver starts: what wheels bring on top does not help then."""
+        if not self._is_bare(image):
+            return False
+        for base, attribute, host in self.policy.get("base_needs", ()):
+            text = image.contents.get(base)
+            component, driver = self.catalog.component(base), self.catalog.component(host)
+            if not text or component is None or driver is None:
+                continue
+            version = parsed_version(component, text)
+            release = match_release(component, version) if version else None
+            floor = parsed_version(driver, str(release.attributes.get(attribute, ""))) if release else None
+            if floor is not None and not self._can_reach(driver, floor):
+                return True
+        return False
+
+    def _can_reach(self, component: Component, floor: Version) -> bool:
+        """Whether what is wished of a component leaves one of its releases, or the wished one itself, at or above `floor`."""
+        wished = [w.range for w in self.request.all_wishes if w.component == component.id and w.range]
+        if not wished:
+            return True
+        bounds = [parsed_range(text, component.scheme) for text in wished]
+        exact = [parsed_version(component, text.lstrip("=").strip()) for text in wished]
+        known = [*(r.version for r in component.releases), *(v for v in exact if v is not None)]
+        return any(v >= floor and all(b is None or v in b for b in bounds) for v in known)
 
     def _is_broken_here(self, image: Image) -> bool:
         """Whether the GPU's own matrix calls something broken that the image holds."""
