@@ -176,7 +176,7 @@ class Node:
     def _read(self, component_id: str, observation: Observation) -> Observation:
         """Return an observation in the words of the matrices: integer codes as versions, attributes as the matrices spell them."""
         coding = _CODINGS.get(self.catalog.policy.get("version_codes", {}).get(component_id, ""))
-        if coding is not None and observation.version.isdecimal() and len(observation.version) >= 4:
+        if coding is not None and observation.version.isdecimal() and 4 <= len(observation.version) <= 9:
             observation = replace(observation, version=coding(int(observation.version)))
         words = self.catalog.policy.get("attribute_words", {})
         if not words.keys() & observation.attributes.keys():

@@ -33,6 +33,10 @@ def test_integer_codes_are_versions(catalog: Catalog, component: str, code: str,
     assert str(value(catalog, component, components={component: one(code)})) == version
 
 
+def test_digits_without_end_are_no_code(catalog: Catalog) -> None:
+    assert value(catalog, "cudnn", components={"cudnn": one("9" * 5000)}) is not Missing.ABSENT
+
+
 def test_absent_is_not_unknown(catalog: Catalog) -> None:
     assert value(catalog, "nccl", components={"nccl": ()}) is Missing.ABSENT
     assert value(catalog, "nccl") is Missing.UNKNOWN
