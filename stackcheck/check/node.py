@@ -132,7 +132,7 @@ class Seen:
                 value = value.replace(",", " ").split()
             try:
                 observed[name] = ATTRIBUTE_TYPES[kind](value)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, AttributeError, OverflowError):  # whatever a document holds there
                 continue
         return observed
 

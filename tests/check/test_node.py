@@ -9,6 +9,7 @@ import pytest
 from stackcheck.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing
 from stackcheck.check.node import Node
+from stackcheck.model.gpucode import Target
 from stackcheck.model.inventory import Evidence, Inventory, Observation
 
 
@@ -35,6 +36,13 @@ def test_integer_codes_are_versions(catalog: Catalog, component: str, code: str,
 
 def test_digits_without_end_are_no_code(catalog: Catalog) -> None:
     assert value(catalog, "cudnn", components={"cudnn": one("9" * 5000)}) is not Missing.ABSENT
+
+
+@pytest.mark.parametrize("targets", [(False,), ("sm_90", 3), {"a": 1}, float("inf"), ["sm_"]])
+def test_attributes_of_another_type_are_unknown(catalog: Catalog, targets: object) -> None:
+    seen = one("2.9.1", attributes={"targets": targets})
+    found = value(catalog, "torch.targets", components={"torch": seen})
+    assert isinstance(found, Missing) or all(isinstance(t, Target) for t in found)
 
 
 def test_absent_is_not_unknown(catalog: Catalog) -> None:
