@@ -21,6 +21,7 @@ FORMAT = 1
 """The format of data sets that this code reads; a data set states its own in the file FORMAT (1 if it has none)."""
 _LARGEST = 64_000_000  # bytes of one matrix file
 _DEEPEST = 60  # nesting levels
+_LONGEST_NUMBER = 10  # digits
 
 
 def matrices_root() -> str:
@@ -85,8 +86,7 @@ def installed_root(environ: Mapping[str, str]) -> str:
     if not home:
         return ""
     try:
-        with open(os.path.join(home, "active"), encoding="utf-8") as file:
-            name = file.readline(200).strip()
+        name = _bytes_of(os.path.join(home, "active"), 200).decode("utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):
         return ""
     if not name or not name.replace("-", "").replace(".", "").isalnum() or name.startswith("."):
@@ -98,13 +98,17 @@ def installed_root(environ: Mapping[str, str]) -> str:
 def version_of(root: str) -> tuple[int, ...]:
     """Return the calendar version of a data set as numbers; empty if it has none."""
     parts = FileStore((root,)).text("VERSION").split(".")
-    return tuple(map(int, parts)) if all(p.isascii() and p.isdigit() for p in parts) else ()
+    return tuple(map(int, parts)) if all(_is_number(p) for p in parts) else ()
 
 
 def format_of(root: str) -> int:
     """Return the format of a data set; 1 if it states none."""
     text = FileStore((root,)).text("FORMAT") or "1"
-    return int(text) if text.isascii() and text.isdigit() else FORMAT + 1
+    return int(text) if _is_number(text) else FORMAT + 1
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER
 
 
 def newer_format(where: str, found: int) -> MatrixError:
@@ -170,15 +174,24 @@ class FileStore:
 def _json_names(folder: str) -> list[str]:
     names: list[str] = []
     try:
-        entries = sorted(os.scandir(folder), key=lambda e: e.name)
-    except OSError:
+        for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+            if entry.name.endswith(".json"):
+                names.append(entry.name)
+            elif entry.is_dir():
+                inner = os.scandir(entry.path)
+                names.extend(f"{entry.name}/{n.name}" for n in inner if n.name.endswith(".json"))
+    except (FileNotFoundError, NotADirectoryError):
         return names
-    for entry in entries:
-        if entry.name.endswith(".json"):
-            names.append(entry.name)
-        elif entry.is_dir():
-            names.extend(f"{entry.name}/{n.name}" for n in os.scandir(entry.path) if n.name.endswith(".json"))
+    except OSError as fault:  # rules that cannot be read must not count as no rules
+        raise unlistable(fault) from fault
     return names
+
+
+def unlistable(fault: OSError) -> MatrixError:
+    """Return the fault of a directory that cannot be listed."""
+    return MatrixError(
+        f"cannot be listed: {fault.strerror}", where=str(fault.filename), fix="check its permissions"
+    )
 
 
 def _bytes_of(path: str, most: int) -> bytes:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from stackcheck.catalog.files import read_json
+from stackcheck.catalog.files import read_json, unlistable
 from stackcheck.model.errors import MatrixError
 
 SCHEMA_OF_FOLDER = {
@@ -39,9 +39,17 @@ def schema_for(name: str) -> str | None:
 
 
 def matrix_files(root: str) -> tuple[str, ...]:
-    """Return the names of all matrix files below `root`, relative and sorted."""
+    """Return the names of all matrix files below `root`, relative and sorted.
+
+    Raises:
+        MatrixError: a folder cannot be listed.
+    """
+
+    def refuse(fault: OSError) -> None:
+        raise unlistable(fault) from fault
+
     found = []
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root, onerror=refuse):
         folders[:] = sorted(f for f in folders if f != "schema" and not f.startswith("."))
         for name in sorted(files):
             relative = os.path.relpath(os.path.join(folder, name), root)
@@ -72,7 +80,11 @@ def faults_of(body: Any, schema: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _strangers(root: str) -> Iterator[tuple[str, str]]:
     """Yield the folders and JSON files at the top of `root` that no program reads: a slip of the pen would be without effect."""
-    for entry in sorted(os.scandir(root), key=lambda e: e.name):
+    try:
+        entries = sorted(os.scandir(root), key=lambda e: e.name)
+    except OSError as fault:
+        raise unlistable(fault) from fault
+    for entry in entries:
         known = entry.name in SCHEMA_OF_FOLDER or entry.name in OTHER_NAMES or entry.name.startswith(".")
         if known or not (entry.is_dir() or entry.name.endswith(".json")):
             continue

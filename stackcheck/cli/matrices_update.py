@@ -79,6 +79,8 @@ def _data(origin: str, sha256: str | None) -> DataSet:
         return from_folder(Path(origin))
     else:
         try:
+            if Path(origin).exists() and not Path(origin).is_file():
+                raise HarvestError("is neither a folder nor a wheel; give one of these", where=origin)
             if Path(origin).stat().st_size > 400_000_000:
                 raise HarvestError("is larger than any wheel of stackcheck", where=origin)
             content = Path(origin).read_bytes()

@@ -162,14 +162,15 @@ def write_file(path: str, text: str) -> None:
     Raises:
         StackcheckError: it cannot be written.
     """
-    target = os.path.realpath(path)
     data = text.encode("utf-8", "backslashreplace")  # a lone surrogate is no reason to write nothing
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb", buffering=0) as file:
+        if os.path.exists(path) and not os.path.isfile(
+            path
+        ):  # /dev/stdout may be a pipe, which has no other name
+            with open(path, "wb", buffering=0) as file:
                 file.write(data)
         else:
-            _replace(target, data)
+            _replace(os.path.realpath(path), data)
     except OSError as fault:
         raise InputError(
             f"cannot be written: {fault.strerror or fault}", where=path, fix="choose another path"

@@ -10,7 +10,7 @@ from stackcheck_probes.look import Look
 
 _XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
 _SXID = re.compile(r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
-_LIMITED = re.compile(r"(\S+): [\d.]+ Gb/s available PCIe bandwidth, limited by (.*)")
+_LIMITED = re.compile(r"(\S{1,80}): [\d.]{1,12} Gb/s available PCIe bandwidth, limited by (.*)")
 _OOM = re.compile(r"Out of memory: Killed process|oom-kill:")
 _FELL = re.compile(r"GPU has fallen off the bus")
 RELEVANT = re.compile(
