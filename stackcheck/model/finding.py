@@ -84,12 +84,13 @@ class Report:
     def doubt(self) -> str:
         """Why silence does not mean that all is well; empty if what was seen can be judged."""
         seen = self.inventory
-        told = seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
-        if not (told or self.findings or self.accepted):
-            return "nothing in it could be judged"
         late = list(dict.fromkeys(n.source for n in seen.notes if n.text.startswith(CUT_OFF)))
         if not late:
-            return ""
+            told = (
+                seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
+            )
+            known = told or self.findings or self.accepted
+            return "" if known else "nothing in it could be judged"
         return f"{len(late)} probe{'s' if len(late) > 1 else ''} did not finish: {', '.join(late)}"
 
 

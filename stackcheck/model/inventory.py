@@ -12,8 +12,8 @@ from typing import Any
 
 SCHEMA = "stackcheck.inventory/1"
 
-CUT_OFF = "stopped after "
-"""How the note of a probe begins that did not finish in its time."""
+CUT_OFF = ("stopped after ", "not started: ")
+"""How the note of a probe begins that did not finish in its time, or was not begun."""
 
 Scalar = str | int | float | bool | None
 FactValue = Scalar | tuple[Scalar, ...]

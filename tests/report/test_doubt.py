@@ -18,7 +18,7 @@ LATE = Report(
     inventory=Inventory(
         subject="node",
         components={"driver": (Observation(version="580.95.05"),)},
-        notes=(Note("nvml", f"{CUT_OFF}5 s; what it had seen is kept"), Note("dmi", "no permission")),
+        notes=(Note("nvml", f"{CUT_OFF[0]}5 s; what it had seen is kept"), Note("dmi", "no permission")),
     ),
     findings=(),
 )
