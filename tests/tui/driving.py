@@ -29,7 +29,8 @@ _NAMES = {
     "_": "underscore",
     ",": "comma",
 }
-_CALM = 2  # looks in a row at which nothing is at work
+_CALM = 3  # looks in a row at which nothing is at work and the screen is as it was
+_GLANCE = 0.01  # seconds between two of them
 _DEADLINE = 60.0  # seconds; many times what a loaded machine needs
 
 
@@ -46,13 +47,14 @@ async def driven(
 
 
 async def settle(pilot: Pilot[int]) -> None:
-    """Wait until no worker is at work and no timer is about to start one."""
-    calm = 0
+    """Wait until no worker is at work, no timer is about to start one, and the screen changes no more."""
+    calm, seen = 0, ""
     end = time.monotonic() + _DEADLINE
     while calm < _CALM:
         assert time.monotonic() < end, "the app does not come to rest"
-        await pilot.pause()
-        calm = 0 if _is_busy(pilot.app) else calm + 1
+        await pilot.pause(_GLANCE)
+        before, seen = seen, screen_text(pilot.app)
+        calm = 0 if seen != before or _is_busy(pilot.app) else calm + 1
 
 
 def _is_busy(app: App[int]) -> bool:
@@ -106,7 +108,7 @@ def shown(app: StackcheckApp, selector: str) -> str:
     return "\n".join(str(b.content) for b in bodies)
 
 
-def screen_text(app: StackcheckApp) -> str:
+def screen_text(app: App[int]) -> str:
     """Return every character on the screen, line by line."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()
