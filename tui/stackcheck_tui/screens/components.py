@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from rich.text import Text
 from textual import on
@@ -28,6 +28,14 @@ _ROOMY = 84  # columns from which on there is room for dates and builds
 Answer = tuple[Component, tuple[Span, ...], Surroundings]
 
 
+class Around(Panel):
+    """The graph, which is drawn anew when the room for it is another."""
+
+    def on_resize(self) -> None:
+        """Draw it for the new width."""
+        cast("ComponentsPage", self.screen).draw_around()
+
+
 class ComponentsPage(Page):
     """What there is, how it is looked after, and what hangs on it."""
 
@@ -40,6 +48,7 @@ class ComponentsPage(Page):
         self.component = "torch"
         self.version = ""
         self.answer: Answer | None = None
+        self._drawn = 0  # columns of the graph on the screen
         self._all: tuple[Component, ...] = ()
         self._layers: list[str] = []
         self._today = ""
@@ -51,7 +60,7 @@ class ComponentsPage(Page):
             yield Tree("components", id="tree")
         with Vertical(id="right"):
             yield Table(id="releases")
-            yield Panel("Around it", id="around")
+            yield Around("Around it", id="around")
 
     def on_mount(self) -> None:
         """Ask for everything there is."""
@@ -139,11 +148,18 @@ class ComponentsPage(Page):
         self.answer = answer
         if fresh:
             self._fill(answer)
-        panel = self.query_one(Panel)
-        panel.show(
-            graph(answer[0], answer[2], panel.size.width - 4), f"Around {answer[0].id} {answer[2].release}"
-        )
+        self._drawn = 0
+        self.draw_around()
         self.show_crumbs()
+
+    def draw_around(self) -> None:
+        """Draw what is around the release, unless it is there in this width already."""
+        panel = self.query_one(Panel)
+        width = panel.size.width - 4
+        if self.answer is not None and width != self._drawn:
+            self._drawn = width
+            component, _, around = self.answer
+            panel.show(graph(component, around, width), f"Around {component.id} {around.release}")
 
     def _fill(self, answer: Answer) -> None:
         component, spans, _ = answer
