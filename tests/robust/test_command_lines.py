@@ -1,0 +1,107 @@
+"""Command lines nobody means: long, empty, foreign, contradicting, and values that look like options."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.robust.conftest import ESCAPES, Call, ended_well
+
+_COMMANDS = (
+    ("resolve",), ("why",), ("why", "torch"), ("graph",), ("explain",), ("show",), ("show", "gpu"), ("show", "component"),
+    ("show", "image"), ("show", "instance"), ("show", "advisory"), ("diff",), ("matrices",), ("matrices", "status"), ("matrices", "diff"),
+    ("completion",), ("check",), ("no-such-command",), ("",), ("-",), ("--",), ("---",), ("\u202e",),
+)  # fmt: skip
+_BAD = (
+    ("x" * 100_000,), ("\n\n",), ("--gpu", "x" * 100_000), ("--gpu", ESCAPES), ("--no-such-flag",), ("--gpu",), ("-o",),
+    ("--format", "xml"), ("\u202eabc", "漢"), ("--", "--gpu"), ("--gpu", "b200", "--gpu", "nothing"), (ESCAPES,),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
+def test_a_command_line_nobody_means_is_one_line(call: Call, command: tuple[str, ...]) -> None:
+    for bad in _BAD:
+        ended_well(call(*command, *bad))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--with", "torch" + ",".join([">=2"] * 500)),
+        ("--with", "torch" + "||".join([">=2"] * 400)),
+        ("--with", "torch==" + "9" * 5000),
+        ("--with", "torch==" + "1." * 1000 + "1"),
+        ("--with", "torch = 2"),
+        ("--with", "=="),
+        ("--with", "os=="),
+        ("--with", ""),
+        ("--with", "env:NCCL_PROTO==1"),
+        ("--with", "torch==2; import os"),
+        ("--framework", "vllm @ git+https://example.org/x"),
+        ("--framework", "verl[vllm"),
+        ("--framework", "[vllm]"),
+        ("--framework", "vllm==*"),
+        ("--framework", "vllm~=1"),
+        ("--framework", "gpu"),
+        ("--python", "-1"),
+        ("--python", ">=3.10"),
+        ("--python", "٣.١٢"),
+        ("--python", "9" * 5000),
+        ("--arch", "aarch64"),
+        ("--instance", "p5.48xlarge"),
+        ("--image", ":"),
+        ("--image", "@sha256:abc"),
+        ("--image", "x" * 100_000),
+        ("--export", "=x"),
+        ("--export", "x" * 1000),
+        ("--policy", "best"),
+    ],
+    ids=lambda flags: " ".join(flags)[:50],
+)  # fmt: skip
+def test_a_wish_that_is_none_is_refused(call: Call, flags: tuple[str, ...]) -> None:
+    outcome = call("resolve", "--gpu", "b200", *flags)
+    ended_well(outcome)
+    assert outcome.code == 2
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--framework", "torch[a,b]==1"),
+        ("--python", "99"),
+        ("--with", "torch>2,<1"),
+        ("--with", "torch==2.9.1", "--with", "torch==2.8.0"),
+        ("--with", "torch==2.9.1", "--without", "torch"),
+        ("--with", "glibc>=99"),
+        tuple(part for i in range(500) for part in ("--with", f"torch>={i}")),
+    ],
+    ids=lambda flags: " ".join(flags)[:50],
+)
+def test_a_wish_nobody_can_fulfil_is_explained(call: Call, flags: tuple[str, ...]) -> None:
+    outcome = call("resolve", "--gpu", "b200", *flags)
+    ended_well(outcome)
+    assert outcome.code == 1
+    assert "why" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--with", "torch==9.0"),
+        ("--with", "nccl==99.0.0"),
+        ("--with", "kernel==99.0"),
+        ("--with", "vllm==99"),
+    ],
+)
+def test_what_is_newer_than_the_data_is_not_refused(call: Call, flags: tuple[str, ...]) -> None:
+    outcome = call("resolve", "--gpu", "b200", *flags, "--format", "json")
+    ended_well(outcome)
+    assert outcome.json["status"] == "solved"
+
+
+def test_the_same_wish_five_hundred_times_is_one_wish(call: Call) -> None:
+    once = call("resolve", "--gpu", "b200", "--with", "torch>=2", "--format", "json").json
+    often = call("resolve", "--gpu", "b200", *["--with", "torch>=2"] * 500, "--format", "json").json
+    versions = [
+        {name: entry["version"] for name, entry in body["components"].items()} for body in (once, often)
+    ]
+    assert versions[0] == versions[1]
