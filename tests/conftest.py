@@ -6,8 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# the gate runs the same examples each time; new ones are looked for with `pytest --hypothesis-profile=search`
+settings.register_profile("gate", derandomize=True)
+settings.register_profile("search", derandomize=False)
+settings.load_profile("gate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -78,7 +78,14 @@ def _listing() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    given = list(sys.argv[1:] if argv is None else argv)
+    for argument in given:
+        if argument.startswith("--") and argument.endswith(
+            "=--"
+        ):  # before Python 3.13 argparse makes an empty list of it
+            parser.error(f"argument {argument[:-3]}: expected one argument")
+    arguments = parser.parse_args(given)
     if arguments.list:
         sys.stdout.write(_listing() + "\n")
         return OK

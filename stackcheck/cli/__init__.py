@@ -38,9 +38,9 @@ def _dispatch(argv: list[str]) -> int:
     command = next((c for c in COMMANDS if c.name == name), None)
     if command is None or argv[0] != name:
         parser = top_parser(COMMANDS)
-        options = parser.parse_args(argv)  # prints help or version, or exits 2
+        options = parser.parse(argv)  # prints help or version, or exits 2
         parser.error(f"unknown command {options.command[:40]!r}{_nearest(options.command)}")
-    options = parser_for(command).parse_args(argv[1:])
+    options = parser_for(command).parse(argv[1:])
     return command.load().run(options)
 
 

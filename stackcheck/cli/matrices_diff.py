@@ -136,7 +136,7 @@ def _answer(catalog: Catalog, argv: list[str]) -> str:
     command.add_arguments(parser)
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            options = parser.parse_args(argv[1:])
+            options = parser.parse(argv[1:])
         return answer(resolve(catalog, request_from(options, catalog)))
     except StackcheckError as fault:
         return f"refused: {fault.what}"

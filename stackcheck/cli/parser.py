@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 
 from stackcheck import __version__
 from stackcheck.cli.registry import Command
@@ -38,12 +39,19 @@ class Parser(argparse.ArgumentParser):
         kind = argparse.RawDescriptionHelpFormatter if raw else argparse.HelpFormatter
         return kind(self.prog, width=_WIDTH)
 
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Parse as `parse_args` does, but refuse `--flag=--`: before Python 3.13 argparse makes an empty list of it."""
+        for argument in itertools.takewhile(lambda a: a != "--", argv):
+            if argument.startswith("--") and argument.endswith("=--"):
+                self.error(f"argument {argument.removesuffix('=--')}: expected one argument")
+        return self.parse_args(argv)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
         self.exit(2, f"stackcheck: {printable(message)}; see `{self.prog} --help`\n")
 
 
-def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
+def top_parser(commands: Sequence[Command]) -> Parser:
     """Return the parser that knows the commands by name only."""
     parser = Parser(
         prog="stackcheck",
@@ -59,7 +67,7 @@ def top_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     return parser
 
 
-def parser_for(command: Command) -> argparse.ArgumentParser:
+def parser_for(command: Command) -> Parser:
     """Return the parser of one command."""
     parser = Parser(
         prog=f"stackcheck {command.name}", description=f"{command.help[0].upper()}{command.help[1:]}."

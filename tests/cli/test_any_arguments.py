@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,3 +77,10 @@ def ends_well(arguments: list[str]) -> None:
         assert all(c.isprintable() for c in said[:-1])
     else:
         assert said == ""
+
+
+@pytest.mark.parametrize("flag", ["--framework", "--with", "--image", "--gpu"])
+def test_two_dashes_as_a_value(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before Python 3.13 argparse made an empty list of `--flag=--`."""
+    assert main(["resolve", f"{flag}=--"]) == 2
+    assert capsys.readouterr().err.startswith(f"stackcheck: argument {flag}: expected one argument")
