@@ -6,6 +6,7 @@ A new release gets every edge that its neighbour has, marked unknown (`null`) wh
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -78,10 +79,13 @@ def confirmed(body: Mapping[str, Any], read: Mapping[str, bool]) -> dict[str, An
 
 def _found(body: Mapping[str, Any], version: str) -> dict[str, Any] | None:
     asked = Version(version, body["scheme"])
-    found: dict[str, Any] | None = next(
-        (r for r in body["releases"] if Version(str(r["version"]), body["scheme"]) == asked), None
-    )
-    return found
+
+    def called(release: Mapping[str, Any]) -> set[Version]:
+        return {Version(a, body["scheme"]) for a in release.get("aka") or ()}
+
+    by_name = (r for r in body["releases"] if Version(str(r["version"]), body["scheme"]) == asked)
+    by_other_name = (r for r in body["releases"] if asked in called(r))
+    return next(itertools.chain(by_name, by_other_name), None)
 
 
 def _write(body: Mapping[str, Any], release: dict[str, Any], proposal: Proposal) -> None:

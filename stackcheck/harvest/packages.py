@@ -18,6 +18,8 @@ from stackcheck.harvest.wheel_tags import variants
 from stackcheck.model.release import Component, Release
 from stackcheck.model.version import Version
 
+_FIRST_READ = 5  # releases of a component that has none yet
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
@@ -47,7 +49,7 @@ def packages_of(component: Component) -> tuple[str, ...]:
 def wanted(component: Component, wish: Wish, *, offered: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the versions to read, newest first: known ones with unread requirements, and offered ones nobody knows yet.
 
-    An offered version counts as new if it is newer than the oldest release that the wish reaches back to.
+    An offered version counts as new if it is newer than the oldest release that the wish reaches back to and no other name of a known one.
     """
     known = {r.version: r for r in component.releases}
     recent = sorted(known, reverse=True)
@@ -55,14 +57,23 @@ def wanted(component: Component, wish: Wish, *, offered: Iterable[str] = ()) -> 
     reach = [v for v, r in known.items() if v in newest or r.date >= wish.since]
     chosen = {v for v in reach if wish.again or known[v].requires is None}
     floor = min(reach) if reach else max(known, default=None)
+    named = set(known).union(*(_other_names(r, component) for r in component.releases))
+    news: set[Version] = set()
     for text in offered:
         try:
             version = Version(text, component.scheme)
         except ValueError:
             continue
-        if version not in known and (floor is None or version > floor) and not _preliminary(text):
-            chosen.add(version)
+        if version not in named and (floor is None or version > floor) and not _preliminary(text):
+            news.add(version)
+    if floor is None:  # a component nobody has read yet: its present, not its history
+        news = set(sorted(news, reverse=True)[: max(wish.newest, _FIRST_READ)])
+    chosen |= news
     return tuple(v.text for v in sorted(chosen, reverse=True))
+
+
+def _other_names(release: Release, component: Component) -> set[Version]:
+    return {Version(a, component.scheme) for a in release.aka}
 
 
 def _preliminary(text: str) -> bool:

@@ -58,13 +58,14 @@ def compare(
     """
     scheme: Scheme = body["scheme"]
     ours = {Version(str(r["version"]), scheme): r for r in body["releases"]}
+    named = {Version(a, scheme): r for r in reversed(body["releases"]) for a in r.get("aka") or ()} | ours
     theirs: dict[Version, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.component == body["id"]:
             theirs.setdefault(Version(candidate.release, scheme), []).append(candidate)
     found: list[Proposal] = []
     for version in sorted(theirs):
-        known = ours.get(version)
+        known = named.get(version)
         if known is None:
             if _news(theirs[version], since) and not version.is_prerelease:
                 found += [_proposal(Kind.NEW, c, None) for c in theirs[version]]
@@ -180,7 +181,8 @@ def _vanished(
 ) -> Iterator[Proposal]:
     for version, known in sorted(ours.items()):
         source = next((s for s in known.get("sources", ()) if s.startswith("pkg:pypi/")), "")
-        if source and version not in theirs:
+        names = {version, *(Version(a, body["scheme"]) for a in known.get("aka") or ())}
+        if source and not names & theirs:
             yield Proposal(
                 kind=Kind.VANISHED,
                 component=body["id"],

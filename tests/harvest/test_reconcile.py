@@ -172,6 +172,18 @@ def test_old_and_preliminary_releases_are_no_news() -> None:
     assert kinds(candidate("1.2rc1", "exists", value=True)) == []
 
 
+def test_a_release_is_known_by_its_other_names_too() -> None:
+    body = copy.deepcopy(BODY)
+    body["releases"][0]["aka"] = ["1.1.37"]
+    facts = [candidate("1.1.37", "exists", value=True), candidate("1.1.37", "attribute:cuda", "13.0")]
+    found = compare(body, facts, complete=True)
+    assert [(p.kind, p.field) for p in found] == [(Kind.FILLED, "attribute:cuda"), (Kind.VANISHED, "exists")]
+    assert [p.release for p in found] == ["1.1.37", "1.0"]
+    edited = edit.apply(body, found)
+    assert [r["version"] for r in edited["releases"]] == ["1.1", "1.0"]
+    assert release(edited, "1.1")["attributes"]["cuda"] == "13.0"
+
+
 def test_what_upstream_no_longer_has_is_told_and_not_deleted() -> None:
     facts = [candidate("1.1", "exists", value=True)]
     assert kinds(*facts, complete=True) == [("vanished", "exists")]
