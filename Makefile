@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports data unit format schema probe.pyz verdict.pyz clean
+.PHONY: help demo test check lint types imports data unit slow format schema probe.pyz verdict.pyz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z.]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -43,7 +43,10 @@ data: $(STAMP)
 	$(BIN)/stackcheck matrices lint
 
 unit: $(STAMP)
-	$(BIN)/pytest -n auto -q -m "not network"
+	$(BIN)/pytest -n auto --dist loadgroup -q -rs -m "not (network and slow)"
+
+slow: $(STAMP)  ## the tests that need gigabytes or many minutes: torch as installed, uv against the package index
+	$(BIN)/pytest -q -rs -m "network and slow"
 
 format: $(STAMP)  ## rewrite the sources in the house format
 	$(BIN)/ruff format

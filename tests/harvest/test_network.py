@@ -31,7 +31,10 @@ def test_the_harvester_reads_what_the_wheels_say(tmp_path: Path) -> None:
     names = names_of(catalog, upstreams.load(f"{matrices_root()}/upstreams.json"))
     door = PipDoor(os.environ, pythons=("3.12", "3.13"), cache=Cache(tmp_path))
     found: dict[str, set[tuple[str, str]]] = {}
-    for read in door.read(PAIRS):
+    answers = list(door.read(PAIRS))
+    if not any(read.metadata for read in answers):
+        pytest.skip(f"the package index does not answer: {answers[0].fault}")
+    for read in answers:
         assert read.metadata is not None, read.fault
         component = catalog.component(names.component_of[read.package])
         assert component is not None

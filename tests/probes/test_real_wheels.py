@@ -1,4 +1,4 @@
-"""Real libraries from the package index, against the tools of their makers. Marked: they need the network and minutes."""
+"""Real libraries from the package index, against the tools of their makers. Marked: they need the network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHEELS = (
     "triton",
     "nvidia-cuda-cuobjdump",
 )
-pytestmark = [pytest.mark.network, pytest.mark.slow]
+pytestmark = [pytest.mark.network, pytest.mark.xdist_group("wheels")]
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,14 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(given)
     folder = tmp_path_factory.mktemp("wheels") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    subprocess.run(
+    done = subprocess.run(
         [str(folder / "bin/pip"), "install", "-q", "--no-deps", "--disable-pip-version-check", *WHEELS],
-        check=True,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    if done.returncode:
+        pytest.skip(f"the package index does not give the wheels: {done.stderr.strip()[-200:]}")
     return folder
 
 
@@ -153,6 +157,7 @@ def test_the_same_images_as_cuobjdump(scratch: Path) -> None:
     assert checked >= 8
 
 
+@pytest.mark.slow  # a ratio of times belongs into no gate
 def test_fifty_times_faster_than_cuobjdump(scratch: Path) -> None:
     path = max(objects(scratch), key=lambda one: one.stat().st_size)
     start = time.perf_counter()
