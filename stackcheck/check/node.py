@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -177,7 +176,7 @@ class Node:
         """Return an observation in the words of the matrices: integer codes as versions, attributes as the matrices spell them."""
         coding = _CODINGS.get(self.catalog.policy.get("version_codes", {}).get(component_id, ""))
         if coding is not None and observation.version.isdecimal() and 4 <= len(observation.version) <= 9:
-            observation = replace(observation, version=coding(int(observation.version)))
+            observation = observation._replace(version=coding(int(observation.version)))
         words = self.catalog.policy.get("attribute_words", {})
         if not words.keys() & observation.attributes.keys():
             return observation
@@ -185,7 +184,7 @@ class Node:
             n: words.get(n, {}).get(v, v) if isinstance(v, str) else v
             for n, v in observation.attributes.items()
         }
-        return replace(observation, attributes=spelt)
+        return observation._replace(attributes=spelt)
 
     def _derive(self, known: dict[str, tuple[Observation, ...]], target: str, source: str) -> None:
         name, _, attribute = source.partition(".")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.signatures import GUESS
@@ -31,7 +30,7 @@ def _with_consequences(root: Finding, children: Sequence[Finding]) -> Finding:
         return root
     below = sorted(children, key=lambda c: (c.severity.rank, c.id))
     worst = min((root.severity, *(c.severity for c in below if not _is_guess(c))), key=lambda s: s.rank)
-    return replace(root, severity=worst, consequences=tuple(below))
+    return root._replace(severity=worst, consequences=tuple(below))
 
 
 def _rank(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog
@@ -37,10 +36,10 @@ def proved(
         gone = changed is not None and all(f.id != finding.id for f in after)
         worse = any(f.severity is Severity.ERROR and f.id not in errors_before for f in after)
         if gone and not worse:
-            good.append(replace(remedy, proved=True))
+            good.append(remedy._replace(proved=True))
         else:
-            rest.append(replace(remedy, sets={}))
-    return replace(finding, remedy=(*good, *rest))
+            rest.append(remedy._replace(sets={}))
+    return finding._replace(remedy=(*good, *rest))
 
 
 def applied(inventory: Inventory, sets: Mapping[str, Any], catalog: Catalog) -> Inventory | None:
@@ -66,7 +65,7 @@ def applied(inventory: Inventory, sets: Mapping[str, Any], catalog: Catalog) -> 
                 facts[name] = tuple(value) if isinstance(value, list) else value
         elif not _move(components, subject, value, catalog, {s for s in sets if s != subject}):
             return None
-    return replace(inventory, components=components, environment=environment, facts=facts, texts=())
+    return inventory._replace(components=components, environment=environment, facts=facts, texts=())
 
 
 def _move(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -58,7 +57,7 @@ def with_log_facts(inventory: Inventory, signatures: Sequence[Signature]) -> Inv
                 facts.update(_values(name, found))
                 evidence[name] = Evidence("log", f"{text.name}:{line}", found.string.strip()[:_LONGEST_VALUE])
                 break
-    return replace(inventory, facts={**inventory.facts, **facts}, evidence={**inventory.evidence, **evidence})
+    return inventory._replace(facts={**inventory.facts, **facts}, evidence={**inventory.evidence, **evidence})
 
 
 def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.gpurows import gpu_row_findings
@@ -31,7 +30,7 @@ def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] |
     ]
     ranked = folded(proven, catalog)
     reasons = accept or {}
-    accepted = tuple(replace(f, accepted=reasons[f.id]) for f in ranked if f.id in reasons)
+    accepted = tuple(f._replace(accepted=reasons[f.id]) for f in ranked if f.id in reasons)
     return Report(
         subject=inventory.subject,
         inventory=inventory,

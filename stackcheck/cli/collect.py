@@ -38,10 +38,8 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
 
 def _without_documents(inventory: Inventory) -> Inventory:
     """Return an inventory without the texts of our own documents: their lines are values and no log that a signature may match."""
-    from dataclasses import replace
-
     logs = tuple(t for t in inventory.texts if not t.format or not set(t.format.split()) <= _DOCUMENTS)
-    return inventory if logs == inventory.texts else replace(inventory, texts=logs)
+    return inventory if logs == inventory.texts else inventory._replace(texts=logs)
 
 
 def _body_of(document: str) -> Any:
@@ -79,17 +77,15 @@ def with_target(
     Raises:
         UsageError: nobody knows the GPU or instance type.
     """
-    from dataclasses import replace
-
     from stackcheck.catalog.names import gpu_named, instance_named
     from stackcheck.cli.probed import with_gpu_code
 
     if gpu:
         known = gpu_named(catalog, gpu).id
-        inventory = replace(inventory, gpu_model=(keep and inventory.gpu_model) or known)
+        inventory = inventory._replace(gpu_model=(keep and inventory.gpu_model) or known)
     if instance:
         found = instance_named(catalog, instance).id
-        inventory = replace(inventory, instance=(keep and inventory.instance) or found)
+        inventory = inventory._replace(instance=(keep and inventory.instance) or found)
     return with_gpu_code(inventory, catalog)
 
 

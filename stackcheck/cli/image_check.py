@@ -31,8 +31,6 @@ def image_inventory(options: argparse.Namespace, catalog: Catalog) -> Inventory:
     Raises:
         HarvestError: it cannot be read or trusted.
     """
-    from dataclasses import replace
-
     from stackcheck.ingest import ingest
     from stackcheck.model.inventory import Evidence, Note
 
@@ -43,8 +41,7 @@ def image_inventory(options: argparse.Namespace, catalog: Catalog) -> Inventory:
     for component, seen in _observations(contents, catalog).items():
         components[component] = (*components.get(component, ()), *seen)
     notes = tuple(Note(source="image", text=text) for text in contents.notes)
-    return replace(
-        told,
+    return told._replace(
         subject=options.image,
         image=told.image or options.image,
         arch=told.arch or contents.arch or None,

@@ -7,7 +7,6 @@ inventory is judged.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog, normalised
@@ -40,8 +39,7 @@ def _counts(package: Mapping[str, Any]) -> bool:
 
 
 def _with_fact(inventory: Inventory, name: str, value: FactValue, evidence: Evidence) -> Inventory:
-    return replace(
-        inventory,
+    return inventory._replace(
         facts={**inventory.facts, name: value},
         evidence={**inventory.evidence, f"fact:{name}": evidence},
     )
@@ -56,8 +54,7 @@ def _with_gpu(inventory: Inventory, gpu: Any, catalog: Catalog) -> Inventory:
     if len(named) != 1:
         return inventory
     (known,) = named.values()
-    return replace(
-        inventory,
+    return inventory._replace(
         gpu_model=known.name,
         evidence={
             **inventory.evidence,
@@ -85,7 +82,7 @@ def _with_packages(inventory: Inventory, packages: list[Mapping[str, Any]], cata
         known = components.get(component, ())
         if len(known) < MOST_COPIES and seen not in known:
             components[component] = (*known, seen)
-    return replace(inventory, components=components)
+    return inventory._replace(components=components)
 
 
 def _with_environments(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from stackcheck.ingest.cleaning import clean, is_fence, stripped
 from stackcheck.ingest.comments import without_comments, without_tables
@@ -68,8 +67,7 @@ def _read(name: str, content: str, formats: Sequence[Format], context: Context) 
     for piece in pieces:
         _read_piece(name, piece, formats, context, reading, forced=forced)
     found = reading.inventory
-    return replace(
-        found,
+    return found._replace(
         subject=found.subject or name,
         notes=found.notes + tuple(_remarks(name, numbered, reading)),
         texts=(*found.texts, Text(name, " ".join(reading.formats), without_tables(content))),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from stackcheck.ingest.draft import MENTION
@@ -24,7 +23,7 @@ _MORE = Lazy(r"\.\d|\+|-(?:\d|aws)|(?!a\d|b\d|c\d|rc|dev|post|alpha|beta|pre)[a-
 
 def reconcile(inventory: Inventory) -> Inventory:
     """Return the inventory with the observations of each component joined."""
-    return replace(inventory, components={c: _joined(c, seen) for c, seen in inventory.components.items()})
+    return inventory._replace(components={c: _joined(c, seen) for c, seen in inventory.components.items()})
 
 
 def _joined(component: str, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
@@ -36,7 +35,7 @@ def _joined(component: str, seen: tuple[Observation, ...]) -> tuple[Observation,
     if len(seen) > 1:
         versions = {o.version for o in seen}
         completed = {v: _completed(v, versions) for v in versions}
-        seen = tuple(replace(o, version=full) for o in seen if (full := completed[o.version]) is not None)
+        seen = tuple(o._replace(version=full) for o in seen if (full := completed[o.version]) is not None)
     return tuple(_labelled(o) for o in _unique(seen))
 
 
@@ -55,7 +54,7 @@ def _with_lent_attributes(seen: tuple[Observation, ...]) -> tuple[Observation, .
     lent: dict[str, Any] = {}
     for o in nameless:
         lent = {**o.attributes, **lent}
-    return tuple(replace(o, attributes={**lent, **o.attributes}, loaded=_either(o, nameless)) for o in named)
+    return tuple(o._replace(attributes={**lent, **o.attributes}, loaded=_either(o, nameless)) for o in named)
 
 
 def _with_cuda_label(o: Observation) -> Observation:
@@ -63,7 +62,7 @@ def _with_cuda_label(o: Observation) -> Observation:
     cuda = o.attributes.get("cuda")
     if not isinstance(cuda, str) or "+" in o.version or not _NUMBERS.match(o.version):
         return o
-    return replace(o, version=f"{o.version}+cu{cuda.replace('.', '')}")
+    return o._replace(version=f"{o.version}+cu{cuda.replace('.', '')}")
 
 
 def _either(observation: Observation, others: Iterable[Observation]) -> bool | None:
@@ -104,8 +103,7 @@ def _unique(seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
         if mine is None:
             kept[key] = o
         else:
-            kept[key] = replace(
-                mine,
+            kept[key] = mine._replace(
                 attributes={**o.attributes, **mine.attributes},
                 loaded=mine.loaded if mine.loaded is not None else o.loaded,
                 scope=mine.scope or o.scope,
@@ -124,7 +122,7 @@ def _labelled(o: Observation) -> Observation:
     if not label:
         return o
     read = label_attributes(label)
-    return replace(o, attributes={**read, **o.attributes}) if read else o
+    return o._replace(attributes={**read, **o.attributes}) if read else o
 
 
 def label_attributes(label: str) -> Mapping[str, Any]:

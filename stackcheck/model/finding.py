@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from stackcheck.model.inventory import CUT_OFF, Inventory
+from stackcheck.model.inventory import CUT_OFF, NOTHING, Inventory
 from stackcheck.model.inventory_json import inventory_to_json
 from stackcheck.model.kinds import Grade, Kind, Severity
 
@@ -25,8 +24,7 @@ __all__ = [
 SCHEMA = "stackcheck.report/1"
 
 
-@dataclass(frozen=True, slots=True)
-class FindingEvidence:
+class FindingEvidence(NamedTuple):
     """One observed value behind a finding."""
 
     subject: str
@@ -35,20 +33,18 @@ class FindingEvidence:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(NamedTuple):
     """One change that removes a finding; `sets` maps subjects to a range, a value, or None for unset."""
 
     text: str
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, Any] = NOTHING
     proved: bool = False
     """Applied to the inventory and checked again: the finding was gone and nothing worse had come."""
     run: str = ""
     """A command to paste, if one does it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing a maintainer would say about this node."""
 
     id: str
@@ -67,8 +63,7 @@ class Finding:
     """The reason given with --accept; an accepted finding does not count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """What a check says about one inventory, worst first."""
 
     subject: str

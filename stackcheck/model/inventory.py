@@ -7,9 +7,9 @@ catalog's knowledge. A component that was looked for and is not there is an empt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+NOTHING: Mapping[str, Any] = {}
 SCHEMA = "stackcheck.inventory/1"
 
 CUT_OFF = ("stopped after ", "not started: ")
@@ -19,8 +19,7 @@ Scalar = str | int | float | bool | None
 FactValue = Scalar | tuple[Scalar, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """Where an observation comes from: `method` (paste, elf, procfs ...), `where` (file:line or path), `raw` (the text itself)."""
 
     method: str = ""
@@ -28,8 +27,7 @@ class Evidence:
     raw: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(NamedTuple):
     """One version of one component, as seen in one place."""
 
     version: str
@@ -37,12 +35,11 @@ class Observation:
     path: str = ""
     loaded: bool | None = None
     evidence: Evidence = Evidence()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = NOTHING
     """What the place itself says about the release: `{"targets": ["sm_90"], "flavour": "open"}`; wins over the catalog."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text that was pasted, kept for the catalog's line signatures; never part of the JSON."""
 
     name: str
@@ -50,16 +47,14 @@ class Text:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Something that could not be looked at or understood, and why."""
 
     source: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class Inventory(NamedTuple):
     """Everything known about one node, container or environment."""
 
     subject: str = ""
@@ -68,11 +63,11 @@ class Inventory:
     instance: str | None = None
     arch: str | None = None
     image: str | None = None
-    components: Mapping[str, tuple[Observation, ...]] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, FactValue] = field(default_factory=dict)
+    components: Mapping[str, tuple[Observation, ...]] = NOTHING
+    environment: Mapping[str, str] = NOTHING
+    facts: Mapping[str, FactValue] = NOTHING
     """`memlock_kb`, or with a prefix `module:gdrdrv`, `service:nvidia-imex`, `limit:memlock`, `device:/dev/gdrdrv`, `log:ID`."""
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    evidence: Mapping[str, Evidence] = NOTHING
     """Evidence of facts, environment and gpu, by subject: `env:NCCL_PROTO`, `fact:xid`, `module:gdrdrv`, `gpu`."""
     notes: tuple[Note, ...] = ()
     texts: tuple[Text, ...] = ()
@@ -83,8 +78,7 @@ class Inventory:
         for component, seen in other.components.items():
             mine = components.get(component, ())
             components[component] = mine + tuple(o for o in seen if o not in mine)
-        return replace(
-            self,
+        return self._replace(
             subject=self.subject or other.subject,
             gpu_model=self.gpu_model or other.gpu_model,
             gpu_count=self.gpu_count if self.gpu_count is not None else other.gpu_count,

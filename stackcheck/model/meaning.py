@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.model.kinds import Grade, Kind, Severity
 from stackcheck.model.release import Source
 from stackcheck.model.rule import Condition, RemedyTemplate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
+class Meaning(NamedTuple):
     """One finding id explained without any node at hand: texts keep their `{placeholders}`.
 
     Rules and advisories have conditions; families of findings that follow from data alone (`gpu-b200-torch`, `requires-vllm`) tell

@@ -13,14 +13,12 @@ To add a format:
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from stackcheck.model.finding import Finding, Report, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """What the caller knows and a format may use."""
 
     colour: bool = False
@@ -48,8 +46,7 @@ class Renderer(Protocol):
         """Return the report as text that ends with a newline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """One row of the registry."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report
 from stackcheck.report.style import LONGEST_VALUE, visible, visible_lines
@@ -13,8 +13,7 @@ _LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?\Z", re.DOTALL
 _PATH = re.compile(r"/|[^\s()]*[./][^\s()]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A place in a file; `line` 0 stands for the whole file."""
 
     path: str

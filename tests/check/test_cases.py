@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ def inventory_of(case: dict[str, Any], folder: Path, catalog: Catalog) -> Invent
         name: (Observation(version=version, scope="host"),)
         for name, version in node.pop("components", {}).items()
     }
-    return replace(read, components={**read.components, **told}, **node)
+    return read._replace(components={**read.components, **told}, **node)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

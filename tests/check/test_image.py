@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from stackcheck.catalog import Catalog
@@ -23,7 +22,7 @@ def dockerfile(folder: Path, catalog: Catalog, *lines: str) -> Inventory:
 
 
 def errors(catalog: Catalog, inventory: Inventory, gpu: str) -> list[Finding]:
-    found = check(catalog, replace(inventory, gpu_model=gpu)).findings
+    found = check(catalog, inventory._replace(gpu_model=gpu)).findings
     return [f for f in found if f.severity is Severity.ERROR]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,8 +74,7 @@ def test_the_order_in_which_things_were_seen_changes_nothing(nodes: Nodes, catal
         told = several[0]
         for other in several[1:]:
             told = told.merged(other)
-        shuffled = replace(
-            told,
+        shuffled = told._replace(
             components=_shuffled(told.components, dice),
             environment=_shuffled(told.environment, dice),
             facts=_shuffled(told.facts, dice),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -52,7 +51,7 @@ def reports(draw: st.DrawFn) -> Report:
             notes=(Note(draw(texts), draw(texts)),),
         ),
         findings=tuple(finding() for _ in range(draw(st.integers(0, 2)))),
-        accepted=(dataclasses.replace(finding(), accepted=draw(texts)),),
+        accepted=(finding()._replace(accepted=draw(texts)),),
     )
 
 
@@ -78,7 +77,7 @@ def test_a_healthy_node_is_short(target: Format) -> None:
 @each
 @pytest.mark.parametrize("verbose", [False, True])
 def test_no_observed_control_character_gets_out(target: Format, verbose: bool) -> None:
-    clean(target.render(hard_report(), dataclasses.replace(OPTIONS, verbose=verbose)))
+    clean(target.render(hard_report(), OPTIONS._replace(verbose=verbose)))
 
 
 @each
@@ -114,10 +113,18 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
 
 @each
 def test_people_see_only_sources_they_can_follow(target: Format) -> None:
-    finding = dataclasses.replace(
-        hard_report().findings[0],
-        sources=("dcgm-notes", "urn:code-index:12345", "https://example.com/cuda", "pkg:pypi/torch@2.9.0"),
+    finding = (
+        hard_report()
+        .findings[0]
+        ._replace(
+            sources=(
+                "dcgm-notes",
+                "urn:code-index:12345",
+                "https://example.com/cuda",
+                "pkg:pypi/torch@2.9.0",
+            ),
+        )
     )
-    shown = target.render(dataclasses.replace(hard_report(), findings=(finding,)), OPTIONS)
+    shown = target.render(hard_report()._replace(findings=(finding,)), OPTIONS)
     hidden = "dcgm-notes" not in shown and "code-index" not in shown
     assert hidden is (target.name != "json")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 from hypothesis import given, settings
 
 from stackcheck.model.finding import Report
@@ -25,9 +23,7 @@ def test_a_healthy_node() -> None:
 
 def test_what_could_not_be_read_is_not_hidden() -> None:
     report = clean_report()
-    unread = dataclasses.replace(
-        report, inventory=dataclasses.replace(report.inventory, notes=(Note("a", "b"), Note("c", "d")))
-    )
+    unread = report._replace(inventory=report.inventory._replace(notes=(Note("a", "b"), Note("c", "d"))))
     assert render(unread, Options()) == "stackcheck: OK (2 not readable)\n"
 
 
@@ -43,6 +39,6 @@ def test_it_is_one_short_line_that_fits_into_quotes(report: Report) -> None:
 
 def test_the_s_of_an_owner_leaves_a_compound_and_no_other_word() -> None:
     finding = hard_report().findings[0]
-    titled = dataclasses.replace(finding, title="Triton's ptxas, cuDNN\u2019s parts, 'quoted' and it isn't")
-    line = render(dataclasses.replace(hard_report(), findings=(titled,)), Options())
+    titled = finding._replace(title="Triton's ptxas, cuDNN\u2019s parts, 'quoted' and it isn't")
+    line = render(hard_report()._replace(findings=(titled,)), Options())
     assert "Triton ptxas, cuDNN parts, quoted and it isnt" in line

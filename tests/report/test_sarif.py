@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -75,10 +74,8 @@ def test_an_accepted_finding_is_suppressed_with_its_reason() -> None:
 
 def test_the_fingerprint_stays_when_lines_move_and_changes_with_the_value() -> None:
     finding = hard_report().findings[0]
-    moved = dataclasses.replace(
-        finding, evidence=tuple(dataclasses.replace(e, where="other.txt:1") for e in finding.evidence)
-    )
-    other = dataclasses.replace(finding, evidence=(FindingEvidence("driver", "560.28.03"),))
+    moved = finding._replace(evidence=tuple(e._replace(where="other.txt:1") for e in finding.evidence))
+    other = finding._replace(evidence=(FindingEvidence("driver", "560.28.03"),))
     assert fingerprint(moved) == fingerprint(finding)
     assert fingerprint(other) != fingerprint(finding)
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 import textwrap
 
@@ -41,8 +40,8 @@ def test_a_finding_says_what_where_why_and_fix() -> None:
 
 def test_many_consequences_are_one_line_of_ids() -> None:
     finding = hard_report().findings[0]
-    many = tuple(dataclasses.replace(finding.consequences[0], id=f"SC-2026-01{i:02}") for i in range(4))
-    report = dataclasses.replace(hard_report(), findings=(dataclasses.replace(finding, consequences=many),))
+    many = tuple(finding.consequences[0]._replace(id=f"SC-2026-01{i:02}") for i in range(4))
+    report = hard_report()._replace(findings=(finding._replace(consequences=many),))
     assert "  causes  SC-2026-0100, SC-2026-0101, SC-2026-0102, SC-2026-0103\n" in render(report, Options())
 
 
@@ -87,7 +86,7 @@ def test_ascii_is_ascii() -> None:
 
 def test_running_text_keeps_to_the_width() -> None:
     report = hard_report()
-    narrow = render(dataclasses.replace(report, findings=report.findings[:1]), Options(width=60))
+    narrow = render(report._replace(findings=report.findings[:1]), Options(width=60))
     prose = [line for line in narrow.split("\n") if "could not be read" not in line]
     assert max(map(len, prose)) <= 60
 
@@ -104,24 +103,25 @@ def test_worst_first_is_the_caller_s_order_and_kept() -> None:
 
 def test_a_long_path_is_said_once_and_no_line_is_cut_by_the_terminal() -> None:
     path = "/home/somebody/cases/2026-11/node-17/collect_env.txt"
-    finding = dataclasses.replace(
-        hard_report().findings[0],
-        evidence=tuple(
-            FindingEvidence("driver", "550.54.15 " + "word " * 20, "text", f"{path}:{n}") for n in (14, 15)
-        ),
+    finding = (
+        hard_report()
+        .findings[0]
+        ._replace(
+            evidence=tuple(
+                FindingEvidence("driver", "550.54.15 " + "word " * 20, "text", f"{path}:{n}")
+                for n in (14, 15)
+            ),
+        )
     )
-    lines = render(dataclasses.replace(clean_report(), findings=(finding,)), Options(width=80)).split("\n")
+    lines = render(clean_report()._replace(findings=(finding,)), Options(width=80)).split("\n")
     assert sum(path in line for line in lines) == 1
     assert any(line.endswith("[line 15]") for line in lines)
     assert all(len(line) <= 80 for line in lines[:10])
 
 
 def test_several_texts_are_not_titled_by_the_first_alone() -> None:
-    report = dataclasses.replace(
-        clean_report(),
+    report = clean_report()._replace(
         subject="a.txt",
-        inventory=dataclasses.replace(
-            clean_report().inventory, texts=(Text("a.txt", "", ""), Text("b.txt", "", ""))
-        ),
+        inventory=clean_report().inventory._replace(texts=(Text("a.txt", "", ""), Text("b.txt", "", ""))),
     )
     assert render(report, Options()).startswith("a.txt and 1 more: ")
