@@ -110,8 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UnknownProbeError, HostError) as error:
         sys.stderr.write(f"stackcheck-probe: {error}\n")
         return USAGE
-    json.dump(result, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")  # at once: images often run Python unbuffered
     return OK
 
 

@@ -14,7 +14,7 @@ from typing import Callable
 
 from stackcheck_probes.interface import Probe
 
-PATIENCE = 0.05  # seconds without any probe ending until another thread is started
+PATIENCE = 0.2  # seconds without any probe ending until another thread is started
 Run = Callable[[Probe, float], None]
 Note = Callable[[str, str], None]
 

@@ -38,6 +38,10 @@ class Store(Protocol):
         """Return the JSON value of a file."""
         ...
 
+    def size(self, name: str) -> int:
+        """Return the bytes of a file that is there."""
+        ...
+
     def text(self, name: str) -> str:
         """Return a small text file, or an empty text."""
         ...
@@ -176,7 +180,13 @@ class Catalog:
     @cached_property
     def rulebook(self) -> Rulebook:
         """The rules and advisories, parsed on demand."""
-        return Rulebook(self._store)
+        return Rulebook(self._store, self.rule_index)
+
+    @property
+    def rule_index(self) -> Mapping[str, Any]:
+        """What index.json says about the files of rules; empty if there is none that covers all of the data."""
+        found: Mapping[str, Any] = self._index.get("rules") or {}
+        return found
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

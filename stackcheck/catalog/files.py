@@ -152,6 +152,13 @@ class FileStore:
         path = self.path(name)
         return read_json(path)
 
+    def size(self, name: str) -> int:
+        """Return the bytes of a file that is there; 0 if it has gone meanwhile."""
+        try:
+            return os.stat(self.path(name)).st_size
+        except OSError:
+            return 0
+
     def path(self, name: str) -> str:
         """Return the path of the file that counts."""
         for root in self.roots:

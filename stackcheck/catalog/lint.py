@@ -340,9 +340,12 @@ def attribute_types(catalog: Catalog) -> Iterator[Fault]:
 
 
 def index_is_current(catalog: Catalog) -> Iterator[Fault]:
-    """index.json holds the names that the components have."""
+    """index.json holds the names that the components have, and what the rules demand."""
+    run = "run: stackcheck matrices index"
     if dict(catalog.aliases) != catalog.gathered_aliases():
-        yield Fault("index.json", "differs from the components; run: stackcheck matrices index")
+        yield Fault("index.json", f"differs from the components; {run}")
+    if catalog.rule_index and catalog.rule_index != catalog.rulebook.indexed():
+        yield Fault("index.json", f"differs from the rules; {run}")
 
 
 CHECKS: tuple[Check, ...] = (

@@ -6,8 +6,8 @@ here cannot fire, so it is passed over by the JSON of its condition alone, witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 from stackcheck.catalog import parse, parse_rule
@@ -27,6 +27,10 @@ class RuleFiles(Protocol):
 
     def read(self, name: str) -> Any:
         """Return the JSON value of a file."""
+        ...
+
+    def size(self, name: str) -> int:
+        """Return the bytes of a file."""
         ...
 
 
@@ -69,19 +73,34 @@ class Row:
 class Rulebook:
     """All rules of one set of matrices, sorted by id."""
 
-    def __init__(self, files: RuleFiles) -> None:
-        """Read from `files` on demand."""
+    def __init__(self, files: RuleFiles, index: Mapping[str, Any] | None = None) -> None:
+        """Read from `files` on demand; `index` is what `indexed` returned for the same files."""
         self._files = files
+        self._index = index or {}
+        self._read_before: dict[str, tuple[Row, ...]] = {}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(f"{folder}/{name}" for folder in _FOLDERS for name in self._files.names(folder))
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
-        rows = [
-            row
-            for folder in _FOLDERS
-            for name in self._files.names(folder)
-            for row in self._read(f"{folder}/{name}")
-        ]
-        return tuple(sorted(rows, key=lambda r: r.id))
+        return _in_order(row for name in self._names for row in self._of(name))
+
+    def _of(self, name: str) -> tuple[Row, ...]:
+        if name not in self._read_before:
+            self._read_before[name] = tuple(self._read(name))
+        return self._read_before[name]
+
+    def indexed(self) -> dict[str, Any]:
+        """Return for each file its bytes, and what its rules demand: each set of subjects once, with blanks between. For index.json."""
+        return {
+            name: {
+                "bytes": self._files.size(name),
+                "demands": sorted({" ".join(row.demands) for row in self._of(name)}),
+            }
+            for name in self._names
+        }
 
     def _read(self, name: str) -> Iterator[Row]:
         body = self._files.read(name)
@@ -105,11 +124,25 @@ class Rulebook:
 
     def about(self, known: Callable[[str], bool], *, stacks_only: bool = False) -> tuple[Rule, ...]:
         """Return the rules whose demands are all `known`; those for the solver alone, if asked."""
-        return tuple(
-            row.rule
-            for row in self._rows
-            if (row.for_stacks or not stacks_only) and all(known(subject) for subject in row.demands)
+        is_known = cache(known)
+        wanted = (
+            row
+            for name in self._names
+            if self._concerns(name, is_known)
+            for row in self._of(name)
+            if (row.for_stacks or not stacks_only) and all(map(is_known, row.demands))
         )
+        return tuple(row.rule for row in _in_order(wanted))
+
+    def _concerns(self, name: str, known: Callable[[str], bool]) -> bool:
+        """Whether a file can have a rule whose demands are all known: most have none, and need not be read.
+
+        A file of another size than the index says was edited since: it is read.
+        """
+        told = self._index.get(name)
+        if told is None or any(all(map(known, row.split())) for row in told["demands"]):
+            return True
+        return bool(told["bytes"] != self._files.size(name))
 
     def rule(self, name: str) -> Rule | None:
         """Return the rule of this id, or None."""
@@ -119,6 +152,10 @@ class Rulebook:
     @cached_property
     def _by_id(self) -> Mapping[str, Row]:
         return {row.id: row for row in self._rows}
+
+
+def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda r: r.id))
 
 
 def _demanded(condition: Any) -> Iterator[str]:

@@ -65,6 +65,10 @@ class ArchiveStore:
                 "cannot be read", where=f"{self._path}/{name}", fix="copy the archive again"
             ) from fault
 
+    def size(self, name: str) -> int:
+        """Return the bytes of a file."""
+        return self._zip.getinfo(f"{FOLDER}{name}").file_size
+
     def text(self, name: str) -> str:
         """Return a small text file, or an empty text."""
         return self._zip.read(f"{FOLDER}{name}").decode().strip() if self.exists(name) else ""

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="leave out the resolution of every GPU and instance type"
     )
     add_matrices(lint)
-    index = actions.add_parser("index", help="write index.json anew, after components changed")
+    index = actions.add_parser("index", help="write index.json anew, after components or rules changed")
     add_matrices(index)
     from stackcheck.cli import matrices_diff, matrices_harvest, matrices_update
 
@@ -79,10 +79,11 @@ def _index(catalog: Catalog, options: argparse.Namespace) -> int:
     body = {
         "about": "Made by `stackcheck matrices index`; do not edit.",
         "aliases": catalog.gathered_aliases(),
+        "rules": catalog.rulebook.indexed(),
     }
     text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     streams.write_file(f"{root}/{INDEX}", text)
-    streams.answer(f"wrote {INDEX}: {len(body['aliases'])} names")
+    streams.answer(f"wrote {INDEX}: {len(body['aliases'])} names, {len(body['rules'])} files of rules")
     return streams.OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 
 from stackcheck import __version__
@@ -106,10 +107,8 @@ def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
 
 def _working_directory() -> str:
     """Return the working directory, or an empty text if it is gone or the root, to which nothing is relative."""
-    from pathlib import Path
-
     try:
-        return str(Path.cwd()).rstrip("/")
+        return os.getcwd().rstrip("/")  # noqa: PTH109 - pathlib costs more than all else that a report needs
     except OSError:
         return ""
 

@@ -34,6 +34,9 @@ class DictStore:
     def read(self, name: str) -> Any:
         return self.files[name]
 
+    def size(self, name: str) -> int:
+        return len(json.dumps(self.files[name]))
+
     def text(self, name: str) -> str:
         return str(self.files.get(name, ""))
 
