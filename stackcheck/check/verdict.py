@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.consistent_set import with_consistent_set
 from stackcheck.check.gpurows import gpu_row_findings
 from stackcheck.check.image import unknown_image
 from stackcheck.check.node import Node
@@ -25,10 +26,12 @@ def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] |
     """
     inventory = with_log_facts(inventory, catalog.signatures)
     found = findings_of(catalog, inventory)
-    proven = [
-        proved(f, inventory, catalog, lambda changed: findings_of(catalog, changed), found) for f in found
-    ]
-    ranked = folded(proven, catalog)
+
+    def recheck(changed: Inventory) -> Sequence[Finding]:
+        return findings_of(catalog, changed)
+
+    proven = [proved(f, inventory, catalog, recheck, found) for f in found]
+    ranked = folded(with_consistent_set(proven, inventory, catalog, recheck), catalog)
     reasons = accept or {}
     accepted = tuple(f._replace(accepted=reasons[f.id]) for f in ranked if f.id in reasons)
     return Report(

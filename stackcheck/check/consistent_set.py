@@ -1,0 +1,163 @@
+"""A remedy that the solver finds: keep what the node is for, and move the rest to one set that fits together.
+
+Asked only where no smaller change could be proved, as one search costs more than the rest of a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.node import Node, Seen
+from stackcheck.check.remedies import Recheck, proved
+from stackcheck.model.errors import StackcheckError
+from stackcheck.model.finding import Finding, Remedy, Severity
+from stackcheck.model.inventory import Inventory
+from stackcheck.model.stack import Pin, Stack
+
+POLICY = "consistent_set"
+"""Key of policy.json: `kinds` of findings that a set of versions can mend, `keep` the layers in the order of what a person would keep."""
+
+
+def with_consistent_set(
+    findings: Sequence[Finding], inventory: Inventory, catalog: Catalog, recheck: Recheck
+) -> list[Finding]:
+    """Return the findings; errors about versions that have no proved remedy get the solver's set, if it removes them."""
+    policy = catalog.policy.get(POLICY, {})
+    open_ones = {f.id for f in findings if _is_open(f, policy.get("kinds", ()))}
+    remedy = _remedy(Node(catalog, inventory), policy.get("keep", ())) if open_ones else None
+    if remedy is None:
+        return list(findings)
+    return [
+        _proved(f, remedy, inventory, catalog, recheck, findings) if f.id in open_ones else f
+        for f in findings
+    ]
+
+
+def _is_open(finding: Finding, kinds: Sequence[str]) -> bool:
+    return (
+        finding.severity is Severity.ERROR
+        and finding.kind in kinds
+        and not any(r.proved for r in finding.remedy)
+    )
+
+
+def _proved(
+    finding: Finding,
+    remedy: Remedy,
+    inventory: Inventory,
+    catalog: Catalog,
+    recheck: Recheck,
+    before: Sequence[Finding],
+) -> Finding:
+    tried = proved(finding._replace(remedy=(remedy,)), inventory, catalog, recheck, before)
+    good = tuple(r for r in tried.remedy if r.proved)
+    return finding._replace(remedy=(*good, *finding.remedy))
+
+
+def _remedy(node: Node, layers: Sequence[str]) -> Remedy | None:
+    """Return the change from what is installed to a set that fits, or None if no set is known or nothing would change."""
+    installed = {
+        name: seen
+        for name in sorted(node.observations)
+        if (seen := node.seen(name)) is not None
+        and seen.version is not None
+        and seen.release is not None
+        and seen.component.scope == "container"
+        and any(p.startswith("pkg:pypi/") for p in seen.component.packages)
+    }
+    kept = next((s for layer in layers for s in installed.values() if s.component.layer == layer), None)
+    if node.gpu is None or kept is None:
+        return None
+    for request, told in _requests(node, kept, installed):
+        stack = _stack(node.catalog, request)
+        if stack is not None:
+            pins = [p for p in stack.pins if p.component in installed and _differs(p, installed[p.component])]
+            if not pins:
+                return None
+            sets = {p.component: f"=={p.version}" for p in pins}
+            brought = node.catalog.policy.get(
+                "wheels_bring", ()
+            )  # by the wheel of the framework, in the build it needs
+            return Remedy(
+                told, sets, run=_command([p for p in pins if p.component not in brought], installed)
+            )
+    return None
+
+
+def _requests(node: Node, kept: Seen, installed: Mapping[str, Seen]) -> Iterator[tuple[Any, str]]:
+    """Yield what to ask the resolver, the most careful first: this release with all that is there, its other releases, it alone."""
+    from stackcheck.solver.request import (
+        Request,
+        Wish,
+    )  # a search is rare; a check that needs none starts faster
+
+    assert node.gpu is not None  # noqa: S101
+    assert kept.version is not None  # noqa: S101
+    driver, python = node.seen("driver"), node.seen("python")
+    version = _public(kept.version.text)
+    same = Wish(kept.component.id, f"=={version}", flag="--framework")
+    any_of_it = Wish(kept.component.id, flag="--framework")
+    others = tuple(Wish(name) for name in installed if name != kept.component.id)
+    name = kept.component.name
+    present = {n: s.version.text for n, s in installed.items() if s.version is not None}
+    for framework, wishes, keep, told in (
+        (same, others, present, f"Keep {name} {version} and move the rest to one set that fits"),
+        (any_of_it, others, {}, f"Move {name} and the rest to one set that fits"),
+        (any_of_it, (), {}, f"Move {name} and what it asks for to one set that fits"),
+    ):
+        yield (
+            Request(
+                gpu=node.gpu.id,
+                instance=node.instance.id if node.instance else None,
+                arch=None if node.instance else node.arch,
+                frameworks=(framework,),
+                wishes=wishes,
+                host=(Wish("driver", f"=={driver.version.text}", flag="--host"),)
+                if driver is not None and driver.release is not None and driver.version is not None
+                else (),
+                images="none",
+                python=".".join(python.version.text.split(".")[:2]) if python and python.version else None,
+                keep=keep,
+            ),
+            told,
+        )
+
+
+def _stack(catalog: Catalog, request: Any) -> Stack | None:
+    from stackcheck.solver.resolve import resolve
+
+    try:
+        stack = resolve(catalog, request)
+    except StackcheckError:  # what was seen contradicts itself: nothing to offer
+        return None
+    return stack if stack.solved else None
+
+
+def _differs(pin: Pin, seen: Seen) -> bool:
+    assert seen.version is not None  # noqa: S101
+    if _public(seen.version.text) != _public(pin.version):
+        return True
+    return "+" in pin.version and "+" in seen.version.text and seen.version.text != pin.version
+
+
+def _public(version: str) -> str:
+    """Return a version without its build label."""
+    return version.partition("+")[0]
+
+
+def _command(pins: Sequence[Pin], installed: Mapping[str, Seen]) -> str:
+    """Return the pip command, if pip's own index has each of these builds."""
+    if not pins or any(p.index_build is False for p in pins):
+        return ""
+    return "pip install " + " ".join(
+        f"'{_package(installed[p.component])}=={_public(p.version)}'" for p in pins
+    )
+
+
+def _package(seen: Seen) -> str:
+    named = seen.observation.attributes.get("package")
+    return str(
+        named or next(p for p in seen.component.packages if p.startswith("pkg:pypi/")).rpartition("/")[2]
+    )

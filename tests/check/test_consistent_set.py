@@ -1,0 +1,86 @@
+"""Where no single change mends an error about versions, the solver's set does: it keeps what the node is for, and is proved."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.remedies import applied
+from stackcheck.check.verdict import check, findings_of
+from stackcheck.cli.collect import read_inventory
+from stackcheck.model.finding import Finding, Severity
+from stackcheck.model.inventory import Inventory
+from stackcheck.solver.request import Request, Wish
+from stackcheck.solver.resolve import resolve
+
+OTHER_TORCH = """torch==2.11.0
+sglang==0.5.9
+sgl-kernel==0.3.21
+flashinfer-python==0.6.3
+vllm==0.20.0
+"""
+NO_CODE = """torch==2.5.1+cu124
+vllm==0.6.6
+flash-attn==2.7.3
+xformers==0.0.28.post3
+nvidia-nccl-cu12==2.21.5
+"""
+
+
+def found(catalog: Catalog, text: str, gpu: str | None, folder: Path) -> tuple[Inventory, dict[str, Finding]]:
+    path = folder / "freeze.txt"
+    path.write_text(text)
+    inventory = read_inventory([str(path)], catalog)._replace(gpu_model=gpu)
+    return inventory, {f.id: f for f in check(catalog, inventory).findings}
+
+
+def test_the_framework_is_kept_and_the_rest_moves(catalog: Catalog, tmp_path: Path) -> None:
+    inventory, findings = found(catalog, OTHER_TORCH, "b200", tmp_path)
+    finding = findings["sgl-kernel-other-torch"]
+    remedy = finding.remedy[0]
+    assert remedy.proved
+    assert remedy.text.startswith("Keep SGLang 0.5.9 and ")
+    assert not {"sglang", "sgl-kernel"} & remedy.sets.keys()
+    assert "torch" in remedy.sets
+    assert "pip install" in remedy.run
+    changed = applied(inventory, remedy.sets, catalog)
+    assert changed is not None
+    after = findings_of(catalog, changed)
+    assert [f.id for f in after if f.severity is Severity.ERROR] == []
+    pins = tuple(Wish(name, range_) for name, range_ in remedy.sets.items())
+    again = Request(
+        gpu="b200", frameworks=(Wish("sglang", "==0.5.9"),), wishes=(*pins, Wish("sgl-kernel", "==0.3.21")), images="none"
+    )  # fmt: skip
+    assert resolve(catalog, again).solved
+
+
+def test_where_the_framework_itself_is_too_old_it_moves_too(catalog: Catalog, tmp_path: Path) -> None:
+    _, findings = found(catalog, NO_CODE, "b200", tmp_path)
+    remedy = findings["torch-no-code-for-gpu"].remedy[0]
+    assert remedy.proved
+    assert {"vllm", "torch", "xformers"} <= remedy.sets.keys()
+    assert "nccl" not in remedy.run, "the wheel of torch brings its own"
+
+
+@pytest.mark.parametrize("gpu", [None, "Voodoo 5 6000"])
+def test_for_no_known_gpu_no_set_is_offered(gpu: str | None, catalog: Catalog, tmp_path: Path) -> None:
+    _, findings = found(catalog, OTHER_TORCH, gpu, tmp_path)
+    assert not any(r.text.startswith("Keep") for r in findings["sgl-kernel-other-torch"].remedy)
+
+
+def test_the_solver_is_not_even_loaded_where_a_small_change_does() -> None:
+    program = (
+        "import sys; from stackcheck.cli import main; "
+        "code = main(['check', '-', '--gpu', 'h100']); "
+        "sys.exit(10 + code + 100 * any(m.startswith('stackcheck.solver') for m in sys.modules))"
+    )
+    text = "vllm==0.33.0\ntorch==2.11.0\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False
+    )
+    assert "(checked: the finding is gone then)" in done.stdout
+    assert done.returncode == 11
