@@ -16,6 +16,7 @@ import json
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -83,9 +84,19 @@ def _matrices() -> dict[str, bytes]:
         if path.is_file() and _is_wanted(name):
             data = path.read_bytes()
             if path.suffix == ".json":
-                data = json.dumps(json.loads(data), sort_keys=True, separators=(",", ":")).encode()
+                data = _packed(json.loads(data))
             found[name] = data
+    index = json.loads(found["matrices/index.json"])
+    for name, told in index["rules"].items():
+        told["bytes"] = len(
+            found[f"matrices/{name}"]
+        )  # a file of another size than the index says would be read each time
+    found["matrices/index.json"] = _packed(index)
     return found
+
+
+def _packed(body: Any) -> bytes:
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _is_wanted(name: str) -> bool:

@@ -15,6 +15,7 @@ from stackcheck.model.release import Component, Gpu, Image, Instance
 from stackcheck.model.rule import TARGET_SUBJECTS, Rule, Signature
 
 INDEX = "index.json"
+BOARDS = "boards.json"
 """Names of components, made from the components by `stackcheck matrices index`."""
 
 
@@ -105,7 +106,7 @@ class Catalog:
 
     def find_gpu(self, name: str) -> Gpu | None:
         """Return the GPU known under this id, alias or marketing name ("NVIDIA H100 80GB HBM3"), or None."""
-        wanted = normalised(name)
+        wanted = normalised(name).partition("-mig-")[0]  # a slice of a GPU is named after the whole
         if wanted in self.gpu_ids:
             return self.gpu(wanted)
         return self._gpu_names.get(wanted) or self._gpu_names.get(wanted.removeprefix("nvidia-"))
@@ -123,6 +124,20 @@ class Catalog:
                 names.setdefault(normalised(alias), gpu)
                 names.setdefault(normalised(alias).removeprefix("nvidia-"), gpu)
         return names
+
+    def board_capability(self, name: str) -> str | None:
+        """Return the compute capability of a board that has no file of its own ("NVIDIA GeForce RTX 5090"), or None."""
+        wanted = normalised(name).removeprefix("nvidia-").removeprefix("tesla-")
+        for form in (wanted, f"geforce-{wanted}"):
+            fitting = [known for known in self._boards if form == known or form.startswith(f"{known}-")]
+            if fitting:
+                return self._boards[max(fitting, key=len)]
+        return None
+
+    @cached_property
+    def _boards(self) -> Mapping[str, str]:
+        body = self._store.read(BOARDS) if self._store.exists(BOARDS) else {}
+        return {normalised(n): str(row["capability"]) for row in body.get("boards", ()) for n in row["names"]}
 
     @cached_property
     def instance_ids(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ SCHEMA_OF_FOLDER = {
     "signatures": "signatures",
 }
 """Folder of the matrices -> name of its schema."""
-OTHER_NAMES = ("schema", "VERSION", "FORMAT", "index.json", "policy.json", "upstreams.json")
+OTHER_NAMES = ("schema", "VERSION", "FORMAT", "boards.json", "index.json", "policy.json", "upstreams.json")
 """What else may lie at the top of a data set."""
 _MOST_FAULTS = 200  # of one file
 _LONGEST = 300  # characters of a message
@@ -32,7 +32,7 @@ def schema_for(name: str) -> str | None:
     """Return the schema's name for a file named relative to the root, or None for a file of another kind."""
     folder, slash, rest = name.partition("/")
     if not slash:
-        return {"policy.json": "policy"}.get(name)
+        return {"boards.json": "boards", "policy.json": "policy"}.get(name)
     if name == "images/families.json":
         return "families"
     return SCHEMA_OF_FOLDER.get(folder) if rest.endswith(".json") else None

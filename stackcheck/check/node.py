@@ -306,19 +306,28 @@ class Node:
 
     def _gpu(self, attribute: str) -> Any:
         if self.gpu is None:
-            return self._capability if attribute == "capability" else Missing.UNKNOWN
+            if attribute == "capability":
+                return self._capability
+            return self._board[0] if self._board and attribute in ("", "name") else Missing.UNKNOWN
         if not attribute:
             return self.gpu.id
         return self.gpu.name if attribute == "name" else self.gpu.attributes.get(attribute, Missing.UNKNOWN)
 
     @cached_property
     def _capability(self) -> Any:
-        """The compute capability of a GPU whose model is unknown, by the facts that the policy names."""
+        """The compute capability of a GPU that has no rows of its own, by the facts that the policy names or by its model."""
         for subject in self.catalog.policy.get("gpu_capability", ()):
             value = self.value(subject)
             if isinstance(value, str) and (match := _CAPABILITY.match(value)):
                 return Capability(int(match[1]), int(match[2]))
-        return Missing.UNKNOWN
+        return Capability.parse(self._board[1]) if self._board else Missing.UNKNOWN
+
+    @cached_property
+    def _board(self) -> tuple[str, str] | None:
+        """Name and compute capability of a GPU that has no rows of its own, but whose model is known."""
+        model = self.inventory.gpu_model
+        capability = self.catalog.board_capability(model) if model else None
+        return (model, capability) if model and capability else None
 
     def _instance(self, attribute: str) -> Any:
         if self.instance is None:

@@ -35,7 +35,7 @@ def is_filled(value: Any, node: Node) -> bool:
 
 def _value_text(subject: str, node: Node) -> str:
     if subject == "gpu":
-        return node.gpu.name if node.gpu is not None else "this GPU"
+        return told(node.value("gpu.name")) or "this GPU"
     text = told(node.value(subject)) or f"(unknown {subject})"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
@@ -68,8 +68,8 @@ def evidence_for(subjects: Iterable[str], node: Node) -> tuple[FindingEvidence, 
             continue
         if value is Missing.ABSENT:
             text = "absent"
-        elif subject == "gpu" and node.gpu is not None:
-            text = node.gpu.name
+        elif subject == "gpu" and not isinstance(node.value("gpu.name"), Missing):
+            text = told(node.value("gpu.name"))
         elif subject.startswith("log:") and seen is not None and seen.raw:
             text = seen.raw
         else:

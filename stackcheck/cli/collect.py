@@ -81,7 +81,8 @@ def with_target(
     from stackcheck.cli.probed import with_gpu_code
 
     if gpu:
-        known = gpu_named(catalog, gpu).id
+        board = catalog.find_gpu(gpu) is None and catalog.board_capability(gpu) is not None
+        known = gpu if board else gpu_named(catalog, gpu).id
         inventory = inventory._replace(gpu_model=(keep and inventory.gpu_model) or known)
     if instance:
         found = instance_named(catalog, instance).id
