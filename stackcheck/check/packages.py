@@ -106,7 +106,7 @@ def _finding(name: str, seen: Seen, unmet: Sequence[Requirement], node: Node) ->
         why=_COMPILED.format(name=name)
         if compiled
         else _METADATA.format(name=name, version=seen.observation.version),
-        remedy=(Remedy("Install the versions it asks for", sets, run=_command(ordered, node)),),
+        remedy=(Remedy("Install the versions it asks for", sets, run=_command(seen, ordered, node)),),
         sources=refs(seen.component.sources, seen.release.sources if seen.release else ()),
     )
 
@@ -140,14 +140,22 @@ def _grade(name: str, requirement: Requirement, node: Node, policy: Mapping[str,
     return Severity.WARNING.rank
 
 
-def _command(asked: Sequence[Requirement], node: Node) -> str:
+def _command(seen: Seen, asked: Sequence[Requirement], node: Node) -> str:
     """Return the pip command for what is asked, if every part of it was seen as a package whose name is known."""
-    names = {
-        r.component: next(
-            (str(p) for o in node.observations[r.component] if (p := o.attributes.get("package"))), ""
-        )
-        for r in asked
-    }
+    names = {r.component: _package(r.component, seen, node) for r in asked}
     if not all(names.values()):
         return ""
     return "pip install " + " ".join(f"'{names[r.component]}{r.range}'" for r in asked)
+
+
+def _package(component_id: str, asker: Seen, node: Node) -> str:
+    """Return the name under which a component was installed, or its sister for the CUDA of who asks (nvidia-nccl-cu12, -cu13)."""
+    observed = (str(p) for o in node.observations[component_id] if (p := o.attributes.get("package")))
+    name = next(observed, "")
+    stem, label, _ = name.rpartition("-cu")
+    cuda = asker.attributes.get("cuda")
+    if not label or not isinstance(cuda, Version):
+        return name
+    sister = f"{stem}-cu{cuda.major}"
+    component = node.catalog.component(component_id)
+    return sister if component is not None and f"pkg:pypi/{sister}" in component.packages else name

@@ -75,9 +75,9 @@ def test_what_was_inferred_is_held_against_nobody(catalog: Catalog) -> None:
 
 
 def test_a_command_names_packages_and_only_where_they_are_known(catalog: Catalog) -> None:
-    def told(attributes: dict[str, str]) -> str:
+    def told(attributes: dict[str, str], torch: str = "2.8.0+cu128") -> str:
         seen = {
-            "torch": (Observation(version="2.8.0+cu128", attributes={"package": "torch"}),),
+            "torch": (Observation(version=torch, attributes={"package": "torch"}),),
             "nccl": (Observation(version="2.21.5", attributes=attributes),),
         }
         found = asked(check(catalog, Inventory(components=seen)), "torch")
@@ -85,4 +85,5 @@ def test_a_command_names_packages_and_only_where_they_are_known(catalog: Catalog
         return found.remedy[0].run
 
     assert told({"package": "nvidia-nccl-cu12"}) == "pip install 'nvidia-nccl-cu12==2.27.3'"
+    assert told({"package": "nvidia-nccl-cu12"}, "2.9.0+cu130") == "pip install 'nvidia-nccl-cu13==2.27.7'"
     assert told({}) == ""
