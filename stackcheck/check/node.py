@@ -177,6 +177,9 @@ class Node:
         coding = _CODINGS.get(self.catalog.policy.get("version_codes", {}).get(component_id, ""))
         if coding is not None and observation.version.isdecimal() and 4 <= len(observation.version) <= 9:
             observation = observation._replace(version=coding(int(observation.version)))
+        told_by = self.catalog.policy.get("told_by", {}).get(component_id)
+        if told_by is not None:
+            observation = self._translated(component_id, observation, told_by)
         words = self.catalog.policy.get("attribute_words", {})
         if not words.keys() & observation.attributes.keys():
             return observation
@@ -185,6 +188,22 @@ class Node:
             for n, v in observation.attributes.items()
         }
         return observation._replace(attributes=spelt)
+
+    def _translated(self, component_id: str, observation: Observation, attribute: str) -> Observation:
+        """Return an observation whose version counts something else than the component's releases do: libstdc++ by its GCC.
+
+        It means the newest release that is not newer in that attribute; if it is older than all known, the version is left out.
+        """
+        component = self.catalog.component(component_id)
+        seen = parsed_version(component, observation.version) if component and observation.version else None
+        if component is None or seen is None or seen.major <= component.releases[-1].version.major:
+            return observation
+        fitting = [
+            r
+            for r in component.releases
+            if isinstance(of := r.attributes.get(attribute), Version) and of.public <= seen.public
+        ]
+        return observation._replace(version=fitting[-1].version.text if fitting else "")
 
     def _derive(self, known: dict[str, tuple[Observation, ...]], target: str, source: str) -> None:
         name, _, attribute = source.partition(".")

@@ -137,3 +137,13 @@ def test_a_compat_library_is_known_by_its_driver_branch(catalog: Catalog) -> Non
 def test_a_version_that_nobody_can_read_is_there_all_the_same(catalog: Catalog) -> None:
     assert value(catalog, "torch", components={"torch": one("from somewhere")}) == "from somewhere"
     assert value(catalog, "torch", components={"torch": one("")}) == "present"
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"), [("13.2.0", "3.4.32"), ("14.2.0", "3.4.33"), ("3.4.30", "3.4.30"), ("9.3.0", None)]
+)
+def test_a_libstdcxx_told_by_its_compiler(told: str, meant: str | None, catalog: Catalog) -> None:
+    node = Node(catalog, Inventory(components={"libstdcxx": (Observation(version=told),)}))
+    seen = node.seen("libstdcxx")
+    assert seen is not None
+    assert (seen.version.text if seen.version else None) == meant
