@@ -471,6 +471,23 @@ class _Answer:
             family = {"any": ""}.get(self.universe.request.images, f"{self.universe.request.images} ")
             notes.append(f"no {family}image for {self.universe.arch} fits: install the parts")
         notes += self._newer_elsewhere()
+        notes += self._machine_images()
+        return notes
+
+    def _machine_images(self) -> list[str]:
+        """Return a note for each kind of machine image made for this instance type: it brings its own driver, seldom the newest."""
+        request, instance = self.universe.request, self.universe.instance
+        if instance is None or request.host or any(w.component == "driver" for w in request.wishes):
+            return []
+        family = instance.id.partition(".")[0].lower()
+        notes = []
+        for name in self.universe.policy.get("machine_images", ()):
+            builds = [b for r in self._component(name).releases for b in r.builds]
+            made_for = {str(i).lower() for b in builds for i in b.attributes.get("instances") or ()}
+            if family in made_for and all(w.component != name for w in request.wishes):
+                notes.append(
+                    f"driver and EFA are the newest there are: --with {name} takes those of {self._component(name).name}"
+                )
         return notes
 
     def _newer_elsewhere(self) -> list[str]:

@@ -82,7 +82,12 @@ def _what_the_image_says(context: PinContext, candidate: Candidate) -> Iterable[
 def _facts(context: PinContext, forcing: Collection[int]) -> list[int]:
     """Return the facts that speak of the component here: those that force it, and those that apply and are met."""
     problem, values, number = context.encoding.problem, context.solution.values, context.number
-    found = dict.fromkeys(o for o in forcing if context.fact(o).kind in TOLD)
+    found = dict.fromkeys(
+        o
+        for o in forcing
+        if context.fact(o).kind in TOLD
+        and (context.fact(o).kind is OriginKind.WISH or _excluded_by(context, o))
+    )  # a fact about others alone forces nothing here by itself; `why not newer` tells the chain
     for position in problem.occurrences(number):
         origin, terms = problem.rows[position]
         excludes = all(n == number or m >> values[n] & 1 for n, m in terms)
@@ -109,7 +114,9 @@ def _reason(context: PinContext, origin: int, *, forces: bool) -> Reason:
     rule = context.universe.catalog.rule(fact.key) if rules else None
     if fact.kind is OriginKind.WISH:
         text = fact.text if fact.text.startswith("the host has ") else f"you ask for {fact.text}"
-    elif forces and fact.kind in (OriginKind.RULE, OriginKind.GPU_ROW):
+    elif forces and (
+        fact.kind in (OriginKind.RULE, OriginKind.GPU_ROW) or fact.subjects[-1] != context.component
+    ):  # what other releases of it ask for rules them out; it is not what this one asks for
         better = (1 << context.solution.values[context.number]) - 1
         excluded = _excluded_by(context, origin) & better
         text = f"rules out others: {context.filled(fact, context.solution.values, excluded)}"

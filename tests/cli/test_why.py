@@ -119,6 +119,18 @@ def test_a_requirement_names_who_requires(call: Call) -> None:
     assert any(r["forces"] and r["kind"] == "requires" and r["text"].startswith("vllm ") for r in told["why"])
 
 
+def test_what_other_releases_require_is_not_said_of_this_one(call: Call, catalog: Catalog) -> None:
+    told = why(call, "dlami", "--instance", "p6e-gb200.36xlarge", "--with", "dlami")
+    component = catalog.component("dlami")
+    assert component is not None
+    release = next(r for r in component.releases if r.version.text == told["version"].split()[0])
+    own = {f"requires {q.component} {q.range}" for b in release.builds for q in b.requires}
+    for reason in told["why"]:
+        if "requires" in reason["text"] and told["version"] in reason["text"]:
+            assert any(asked in reason["text"] for asked in own), reason["text"]
+    assert any(r["text"].startswith("rules out others: dlami 2026") for r in told["why"])
+
+
 def test_nothing_but_preference_is_called_preference(call: Call) -> None:
     told = why(call, "efa-installer", "--instance", "p5.48xlarge", "--images", "none")
     assert any(r["kind"] == "preference" for r in told["why"])
