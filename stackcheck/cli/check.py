@@ -30,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, check, report."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.cli.collect import read_inventory, require_understood, with_target
+    from stackcheck.cli.data import open_data
     from stackcheck.model.errors import UsageError
     from stackcheck.model.inventory import Inventory
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     if not options.files and not options.image:
         raise UsageError("nothing to check", fix="name a FILE, - for standard input, or --image")
     read = Inventory()
