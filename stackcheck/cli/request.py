@@ -33,9 +33,6 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         UsageError: flags are missing or contradict each other.
         InputError: a lock or host file cannot be used.
     """
-    for name in ("gpu", "instance", "image", "host", "python", "lock", "matrices"):
-        if getattr(options, name, None) == "":  # an unset variable of somebody's script
-            raise UsageError(f"--{name} is empty", fix="give it a value, or leave it out")
     gpu, instance = options.gpu or "", _instance(options.instance, catalog)
     host = host_inventory(options.host, catalog) if options.host else None
     if host is not None:

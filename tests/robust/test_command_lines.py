@@ -105,3 +105,52 @@ def test_the_same_wish_five_hundred_times_is_one_wish(call: Call) -> None:
         {name: entry["version"] for name, entry in body["components"].items()} for body in (once, often)
     ]
     assert versions[0] == versions[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "-", "--gpu", ""),
+        ("check", "-", "--output", ""),
+        ("check", "-", "-o", ""),
+        ("check", "-", "--matrices="),
+        ("probe", "--root", ""),
+        ("resolve", "--instance", "p5.48xlarge", "--gpu", ""),
+        ("resolve", "--gpu", "b200", "--lock="),
+        ("matrices", "status", "--matrices", ""),
+        ("matrices", "update", "--from", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_unset_variable_is_no_flag_left_out(call: Call, command: tuple[str, ...]) -> None:
+    outcome = call(*command)
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert "is empty; give it a value, or leave it out" in outcome.message
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "99999999999", "٣", "0", "-1", ""])
+def test_a_process_id_that_is_none_is_refused(call: Call, number: str) -> None:
+    outcome = call("probe", "--pid", number)
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert "_pid" not in outcome.message
+    assert len(outcome.message) < 500
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("matrices", "update", "--from", "/nonexistent"),
+        ("matrices", "update", "--from", "/dev/null"),
+        ("matrices", "update", "--from", "/dev"),
+        ("matrices", "diff", "/dev", "shipped"),
+        ("check", "--image", "oci:/nonexistent"),
+    ],
+    ids=" ".join,
+)
+def test_every_refusal_says_what_to_do(call: Call, command: tuple[str, ...]) -> None:
+    outcome = call(*command)
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert "; " in outcome.message

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.robust.conftest import ESCAPES, Call, ended_well
+from tests.robust.conftest import DRIVES_A_TERMINAL, ESCAPES, Call, ended_well
 
 _SOURCES = {"s": {"read": "2026-11-29", "ref": "https://example.org/", "word": "report"}}
 _COMMANDS = (
@@ -217,3 +217,11 @@ def test_a_directory_that_is_no_overlay_is_refused(call: Call, place: str) -> No
     outcome = call("resolve", "--gpu", "b200", "--matrices", place)
     ended_well(outcome)
     assert outcome.code == 2
+
+
+def test_lint_shows_titles_without_their_escapes(overlay: Overlay) -> None:
+    for ident in ("a", "b"):
+        text = rules({"torch": True}, title=f"{ESCAPES} {{no.such.word}}", severity="info")
+        overlay.write(f"rules/{ident}.json", text)
+    outcome = overlay.call("matrices", "lint", "--quick", "-v", "--matrices", str(overlay.folder))
+    assert DRIVES_A_TERMINAL.search(outcome.out) is None
