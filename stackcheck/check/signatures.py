@@ -27,6 +27,14 @@ _LONGEST_VALUE = 300
 _LONG_TEXT = 200_000  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
 _END = ""  # key of the end of an anchor in the tree of anchors
+_DENIED = re.compile(
+    r"""["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b""",
+    re.IGNORECASE,
+)
+_DENYING = re.compile(
+    r"""\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z""",
+    re.IGNORECASE,
+)
 _DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
@@ -113,6 +121,15 @@ def _says(signature: Signature, line: str) -> bool:
     return any(a in line for a in signature.anchors) and _compiled(signature.pattern).search(line) is not None
 
 
+def _is_denied(match: re.Match[str]) -> bool:
+    """Whether the words around a match say that it did not happen: `no oom_kill event`, `"OOMKilled": false`, `if you see ...`."""
+    line = match.string
+    return (
+        _DENIED.match(line, match.end()) is not None
+        or _DENYING.search(line[max(0, match.start() - _LONGEST_VALUE) : match.start()]) is not None
+    )
+
+
 class _Searched:
     """A text as it is searched: whole if it is short, else without lines that differ from many others in numbers only."""
 
@@ -152,7 +169,11 @@ class _Searched:
                 start = max(start, position - _LONGEST_LINE)
                 line = content[start : min(end, start + 2 * _LONGEST_LINE)]
                 match = _compiled(signature.pattern).search(line)
-                if match is not None and not (known and self._is_known(line, known)):
+                if (
+                    match is not None
+                    and not _is_denied(match)
+                    and not (known and self._is_known(line, known))
+                ):
                     return match, self._line(start)
                 tries += 1
                 position = content.find(anchor, end)

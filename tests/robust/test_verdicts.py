@@ -64,6 +64,31 @@ _WELL = {
         "Successfully installed nvidia-nccl-cu12-2.27.5 torch-2.9.1 triton-3.5.1\n"
         "WARNING: Running pip as the 'root' user can result in broken permissions\nNo broken requirements found.\n"
     ),
+    "docker inspect": (
+        '[{"Id":"3f","State":{"Status":"running","OOMKilled": false,"ExitCode": 0},"Config":{"Env":["NCCL_VERSION=2.27.7"]}}]\n'
+    ),
+    "systemd": (
+        "  nvidia-imex.service  loaded inactive dead  NVIDIA IMEX service\nnvidia-imex.service: recovered from failed state\n"
+        "nvlsm.service: Main process exited, code=exited, status=0/SUCCESS\nnvlsm[99]: Errors: 0\nfabricmanager.service: error count 0\n"
+    ),
+    "rdma": (
+        "libibverbs: Warning: couldn't load driver 'libvmw_pvrdma-rdmav34.so': libvmw_pvrdma-rdmav34.so: cannot open shared object file:"
+        " No such file or directory\nRLIMIT_MEMLOCK limit: unlimited\nSet RLIMIT_MEMLOCK limit to unlimited\n"
+    ),
+    "sysctl": "kernel.apparmor_restrict_unprivileged_userns = 1\n",
+    "signals": "signal handlers installed for SIGTERM, SIGBUS\n",
+    "another way taken": (
+        "INFO 08-21 12:22:33 [cuda.py:12] FlashMLA is not supported on this device, using FLASH_ATTN backend\n"
+        "MXFP4 is only supported on blackwell; using bf16\nFalling back to cpu offload\n"
+        "Some features require CUDA_DEVICE_MAX_CONNECTIONS=1, which is set.\n"
+        "cuDNN frontend: CUDNN_STATUS_NOT_SUPPORTED for engine 5, skipped\n"
+        "INFO peer access is not supported between these two devices, using copy\nNo devices were found that need updating\n"
+    ),
+    "memory": "Detected 0 oom_kill events\nno oom_kill event\n",
+    "advice": (
+        '# If you see "no kernel image is available for execution on the device", rebuild\n'
+        "If you get `CUDA error: no kernel image is available for execution on the device`, set TORCH_CUDA_ARCH_LIST.\n"
+    ),
     "counts of nothing": "NVRM: Xid messages: none\nNo Xid errors found\nECC errors: uncorrectable 0\nexit code: 0\nOut of memory: 0 times\n",
 }  # fmt: skip
 
@@ -134,3 +159,30 @@ def test_an_inventory_with_nothing_in_it_is_not_healthy(call: Call, inventory: I
     ended_well(outcome)
     assert outcome.code == 2
     assert "nothing in it" in outcome.message
+
+
+_ILL = {
+    "RuntimeError: CUDA error: no kernel image is available for execution on the device": "log-no-kernel-image",
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0": "log-process-killed-for-memory",
+    "rank 0 Out of memory: Killed process 12 (python)": "log-process-killed-for-memory",
+    "    Reason:       OOMKilled": "log-out-of-memory-killed",
+    "FlashMLA is only supported on Hopper and Blackwell devices": "log-flash-mla-arch",
+    "ValueError: NVFP4 requires Blackwell": "log-fp4-needs-blackwell",
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGBUS": "log-bus-error",
+    "Signal 7 (SIGBUS) received by PID 99": "log-bus-error",
+    "libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes. This will severely limit memory registrations.": "log-memlock-refused",
+    "nvlsm.service: Main process exited, code=exited, status=1/FAILURE": "log-nvlsm-prerequisite",
+    "nvidia-imex.service: Failed with result 'exit-code'.": "log-imex-not-running",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED": "unexplained-cudnn-error",
+    "No devices were found": "log-nvidia-smi-no-devices",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", _ILL)
+def test_the_same_words_about_a_failure_are_an_error(call: Call, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "text"
+    path.write_text(f"{line}\n")
+    outcome = call("check", str(path), "--format", "json")
+    assert _ILL[line] in [f["id"] for f in outcome.json["findings"] if f["severity"] == "error"], (
+        outcome.json["findings"]
+    )
