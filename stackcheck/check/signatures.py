@@ -1,7 +1,7 @@
 """Lines that programs print, found in the pasted texts by the catalog's signatures.
 
-A literal anchor is searched in the whole text first (memchr speed), the regular expression sees only the line around it. A long log
-is first cut down to the lines that differ in more than numbers, so that hundreds of anchors cost as much on ten megabytes as on one.
+Literal anchors are searched in the whole text first, the regular expression sees only the line around one. A long log is first cut
+down to the lines that differ in more than numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Text
+from stackcheck.model.long_text import LONG, occurring, shapes
 from stackcheck.model.rule import Signature
 
 GUESS = "unexplained-"
@@ -24,9 +24,11 @@ GUESS = "unexplained-"
 _LONGEST_LINE = 2_000  # characters of a line that a pattern sees
 _MOST_TRIES = 40  # occurrences of an anchor that are looked at
 _LONGEST_VALUE = 300
-_LONG_TEXT = 200_000  # characters from which on repeated lines are left out
+_LONGEST_SEARCHED = (
+    1 << 20
+)  # characters of a line in which an anchor is searched: more is data, not a message
+_LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
-_END = ""  # key of the end of an anchor in the tree of anchors
 _DENIED = re.compile(
     r"""["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b""",
     re.IGNORECASE,
@@ -35,7 +37,6 @@ _DENYING = re.compile(
     r"""\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z""",
     re.IGNORECASE,
 )
-_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
 @lru_cache(maxsize=2048)
@@ -83,38 +84,14 @@ def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:
 def _of_many_shapes(content: str) -> list[tuple[int, str]]:
     """Return the lines of a text with their numbers, without those that differ from many before them in numbers only."""
     lines = content.split("\n")
-    shapes = content.translate(_DIGITS).split("\n")
     seen: dict[str, int] = {}
     kept: list[tuple[int, str]] = []
-    for number, (line, shape) in enumerate(zip(lines, shapes, strict=True), 1):
+    for number, (line, shape) in enumerate(zip(lines, shapes(content), strict=True), 1):
         count = seen.get(shape, 0)
         if count < _SAME_SHAPE:
             seen[shape] = count + 1
             kept.append((number, line))
     return kept
-
-
-@lru_cache(maxsize=4)
-def _any_of(anchors: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the anchors in one go: a tree of their common beginnings."""
-    root: dict[str, dict[str, Any]] = {}
-    for anchor in anchors:
-        node = root
-        for character in anchor:
-            if _END in node:
-                break
-            node = node.setdefault(character, {})
-        else:
-            node.clear()
-            node[_END] = {}
-    return re.compile(_as_pattern(root))
-
-
-def _as_pattern(node: dict[str, dict[str, Any]]) -> str:
-    if _END in node:
-        return ""
-    branches = [re.escape(character) + _as_pattern(below) for character, below in sorted(node.items())]
-    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
 def _says(signature: Signature, line: str) -> bool:
@@ -140,13 +117,11 @@ class _Searched:
         self._starts: Sequence[int] = ()
         self._known: dict[str, bool] = {}
         if len(text.content) > _LONG_TEXT:
-            lines = _of_many_shapes(text.content)
-            if sum(len(line) for _, line in lines) > _LONG_TEXT:
-                anchored = _any_of(tuple(a for s in signatures for a in s.anchors))
-                lines = [(number, line) for number, line in lines if anchored.search(line)]
-            self._keep(lines)
+            self._keep(_of_many_shapes(text.content))
+        self._present = occurring(self.content, (a for s in signatures for a in s.anchors))
 
     def _keep(self, lines: Sequence[tuple[int, str]]) -> None:
+        lines = [(number, line[:_LONGEST_SEARCHED]) for number, line in lines]
         self.content = "\n".join(line for _, line in lines)
         self._numbers = [number for number, _ in lines]
         self._starts = list(accumulate((len(line) + 1 for _, line in lines), initial=0))
@@ -160,6 +135,8 @@ class _Searched:
         """Return the first match of a signature and the number of its line; not where one of `known` matches too."""
         content = self.content
         for anchor in signature.anchors:
+            if anchor not in self._present:
+                continue
             position = content.find(anchor)
             tries = 0
             while position >= 0 and tries < _MOST_TRIES:

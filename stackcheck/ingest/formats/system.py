@@ -148,6 +148,7 @@ _ROWS: tuple[Row, ...] = (
     ("Architecture:", r"Architecture:\s{1,40}(x86_64|aarch64)\b", lambda draft, match, line: draft.single("arch", match[1], line)),
 )  # fmt: skip
 _TABLE = Table(_ROWS)
+WORDS = _TABLE.anchors
 
 
 def sniff(text: str) -> float:
