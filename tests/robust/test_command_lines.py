@@ -154,3 +154,26 @@ def test_every_refusal_says_what_to_do(call: Call, command: tuple[str, ...]) -> 
     ended_well(outcome)
     assert outcome.code == 2
     assert "; " in outcome.message
+
+
+@pytest.mark.parametrize(
+    "wish", ["glibc==1.0", "glibc>=99", "glibc==2.17", "os==windows-11", "os==debian-10"]
+)
+def test_nobody_puts_another_c_library_or_distribution_on_top_of_an_image(call: Call, wish: str) -> None:
+    outcome = call("resolve", "--gpu", "b200", "--with", wish, "--format", "json")
+    ended_well(outcome)
+    stack = outcome.json
+    if stack["status"] == "solved":
+        assert stack["image"] is None or stack["image"]["grade"] != "broken"
+        named = stack["components"][wish.partition("==")[0]]
+        assert stack["image"] is None or named["origin"] == "image"
+    else:
+        assert f"you ask for {wish}" in stack["conflict"]["chain"]
+        assert len(stack["conflict"]["chain"]) <= 5
+        assert stack["alternatives"]
+
+
+def test_an_image_has_the_c_library_of_its_distribution(call: Call) -> None:
+    stack = call("resolve", "--gpu", "b200", "--with", "glibc==2.35", "--format", "json").json
+    assert stack["image"]["os"] == "ubuntu-22.04"
+    assert stack["components"]["glibc"]["origin"] == "image"
