@@ -225,3 +225,29 @@ def test_lint_shows_titles_without_their_escapes(overlay: Overlay) -> None:
         overlay.write(f"rules/{ident}.json", text)
     outcome = overlay.call("matrices", "lint", "--quick", "-v", "--matrices", str(overlay.folder))
     assert DRIVES_A_TERMINAL.search(outcome.out) is None
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "^(a+)+$", "(?:a{1,1000}){1,1000}b", "(", "a{99999999999999999999}"]
+)
+@pytest.mark.parametrize("kind", ["signature", "rule"])
+def test_patterns_that_can_take_for_ever_are_refused_at_once(
+    overlay: Overlay, tmp_path: Path, kind: str, pattern: str
+) -> None:
+    if kind == "rule":
+        overlay.write("rules/own.json", rules({"env:NCCL_PROTO": {"matches": pattern}}))
+    else:
+        signature = {"id": "own", "description": "d", "anchors": ["aaa"], "pattern": pattern, "formats": ["any"], "sources": ["s"]}  # fmt: skip
+        overlay.write(
+            "signatures/own.json",
+            json.dumps({"read": "2026-11-29", "sources": _SOURCES, "signatures": [signature]}),
+        )
+    text = tmp_path / "log"
+    text.write_text(f"{'a' * 40}!\nNCCL_PROTO={'a' * 40}!\n")
+    outcome = overlay.call("check", str(text), "--matrices", str(overlay.folder))
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert f"pattern {pattern!r}: " in outcome.message
+    linted = overlay.call("matrices", "lint", "--quick", "--matrices", str(overlay.folder))
+    assert linted.code == 1
+    assert f"pattern {pattern!r}: " in linted.out
