@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.check.doubts import doubts
 from stackcheck.check.gpurows import gpu_row_findings
 from stackcheck.check.image import unknown_image
 from stackcheck.check.node import Node
@@ -49,6 +50,7 @@ def findings_of(catalog: Catalog, inventory: Inventory) -> Sequence[Finding]:
         *gpu_row_findings(node),
         *unknown_releases(node),
         *unknown_image(catalog, inventory),
+        *doubts(catalog, inventory, node),
     ]
 
 

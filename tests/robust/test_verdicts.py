@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.robust.conftest import Call, Inventory, ended_well
+from tests.robust.conftest import Call, Inventory, Outcome, ended_well
 
 # What healthy machines print, one program a text. Nothing in them may be an error.
 _WELL = {
@@ -186,3 +186,70 @@ def test_the_same_words_about_a_failure_are_an_error(call: Call, tmp_path: Path,
     assert _ILL[line] in [f["id"] for f in outcome.json["findings"] if f["severity"] == "error"], (
         outcome.json["findings"]
     )
+
+
+def _findings(outcome: Outcome) -> dict[str, str]:
+    ended_well(outcome)
+    return {f["id"]: f["severity"] for f in outcome.json["findings"]}
+
+
+def test_two_driver_versions_are_told_whatever_their_order(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "dmesg").write_text(
+        "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
+    )
+    (tmp_path / "smi").write_text(
+        "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
+    )
+    names = [str(tmp_path / "dmesg"), str(tmp_path / "smi")]
+    one = _findings(call("check", *names, "--gpu", "b200", "--format", "json"))
+    assert one == _findings(call("check", *reversed(names), "--gpu", "b200", "--format", "json"))
+    assert one["two-versions-driver"] == "info"
+    assert one["driver-below-gpu-floor"] == "error", "the oldest counts"
+
+
+@pytest.mark.parametrize("versions", [["580.95.05"], ["580.95.05", "580.95.05-1ubuntu1"], ["580.95.05", ""]])
+def test_one_driver_version_in_two_spellings_is_one(
+    call: Call, inventory: Inventory, versions: list[str]
+) -> None:
+    outcome = call("check", inventory(components={"driver": versions}), "--format", "json")
+    assert "two-versions-driver" not in _findings(outcome)
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ({"gpu": {"model": "h100"}, "instance": "p6-b200.48xlarge"}, "target-contradiction"),
+        ({"gpu": {"model": "b200"}, "arch": "aarch64"}, "target-contradiction"),
+        ({"instance": "p5.48xlarge", "arch": "aarch64", "gpu": None}, "target-contradiction"),
+        ({"gpu": {"model": "NVIDIA Z9000"}}, "gpu-unknown"),
+    ],
+)
+def test_what_cannot_be_or_is_not_known_is_told(
+    call: Call, inventory: Inventory, parts: dict[str, Any], found: str
+) -> None:
+    path = inventory(components={"torch": "2.9.1"}, **parts)
+    assert _findings(call("check", path, "--format", "json")).get(found) == "info"
+    assert call("explain", found).code == 0
+
+
+def test_a_flag_against_the_texts_is_told(call: Call, inventory: Inventory) -> None:
+    path = inventory(components={"torch": "2.9.1"})
+    outcome = call("check", path, "--gpu", "h100")
+    assert outcome.message == "--gpu h100: what is read says b200; judged for h100, as asked"
+    assert call("check", path, "--gpu", "B200").err == ""
+    outcome = call("check", path, "--gpu", "h100", "--instance", "p6-b200.48xlarge")
+    ended_well(outcome)
+    assert outcome.code == 2
+
+
+def test_the_kernel_of_a_kubernetes_node_is_no_distribution(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "describe"
+    path.write_text(
+        "System Info:\n  OS Image:                   Amazon Linux 2023.9.20251014\n"
+        "  Kernel Version:             6.1.150-174.273.amzn2023.x86_64\n"
+    )
+    seen = call("check", str(path), "--format", "json").json["inventory"]["components"]
+    assert [o["version"] for o in seen["kernel"]] == ["6.1.150-174.273.amzn2023.x86_64"]
+    assert [o["version"] for o in seen["os"]] == ["amzn-2023"]
+    path.write_text("the node runs Amazon Linux 2023.9.20251014 and torch 2.9.1\n")
+    assert "kernel" not in call("check", str(path), "--format", "json").json["inventory"]["components"]
