@@ -45,6 +45,14 @@ def run(options: argparse.Namespace) -> int:
         read = image_inventory(options, catalog)
     if options.files:
         texts = read_inventory(options.files, catalog, forced_format=options.input_format)
-        require_understood(texts, ", ".join(options.files), any_text=True)
+        require_understood(texts, ", ".join(options.files), any_text=not _is_document(options.input_format))
         read = texts.merged(read)
     return deliver(catalog, with_target(read, catalog, options.gpu, options.instance), options)
+
+
+def _is_document(name: str | None) -> bool:
+    """Whether a format is a document of its own, whose lines can be nothing else."""
+    from stackcheck.ingest.registry import find
+
+    found = find(name) if name else None
+    return found is not None and found.whole

@@ -93,7 +93,7 @@ def with_target(
         known = gpu_named(catalog, gpu).id
         told = catalog.find_gpu(inventory.gpu_model) if inventory.gpu_model else None
         if told is not None and told.id != known and not keep:
-            streams.say(f"--gpu {known}: what is read says {told.id}; judged for {known}, as asked")
+            streams.remark(f"--gpu {known}: what is read says {told.id}; judged for {known}, as asked")
         inventory = replace(inventory, gpu_model=(keep and inventory.gpu_model) or known)
     if instance:
         found = instance_named(catalog, instance).id

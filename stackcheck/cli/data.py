@@ -22,5 +22,5 @@ def open_data(directory: str | None) -> Catalog:
 
     catalog = open_catalog(directory)
     if not directory and not os.environ.get(VARIABLE) and (doubt := installed_doubt(os.environ)):
-        streams.say(f"{doubt}; run `stackcheck matrices update` again, or remove it")
+        streams.remark(f"{doubt}; run `stackcheck matrices update` again, or remove it")
     return catalog

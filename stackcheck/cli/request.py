@@ -86,7 +86,7 @@ def _required_of(host: Inventory, name: str, catalog: Catalog) -> tuple[Wish, ..
     lacks_driver = host.components.get(DRIVER) == () or (name == "auto" and not host.components.get(DRIVER))
     if wishes and not lacks_driver:
         if not host.components.get(DRIVER):
-            streams.say(f"--host {name}: says nothing about the driver, which is chosen freely")
+            streams.remark(f"--host {name}: says nothing about the driver, which is chosen freely")
         return wishes
     where = "--host auto" if name == "auto" else name
     raise InputError(

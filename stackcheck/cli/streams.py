@@ -25,8 +25,11 @@ _NO = ("0", "false")
 def guarded(work: Callable[[], int]) -> int:
     """Run a command; every fault becomes one line on stderr and an exit code."""
     _never_fail_to_encode()
+    _remarks.clear()
     try:
         code = _finished(work)
+        for text in _remarks:
+            say(text)
     except StackcheckError as fault:
         say(fault.last_words)
         return fault.exit_code
@@ -98,6 +101,15 @@ def say(text: str) -> None:
         sys.stderr.flush()
     except OSError:  # nobody can be told; the exit code still says it
         _drop(sys.stderr)
+
+
+_remarks: list[str] = []
+
+
+def remark(text: str) -> None:
+    """Say something on stderr once the answer is out; a run that fails ends with its fault alone."""
+    if text not in _remarks:
+        _remarks.append(text)
 
 
 def tell(text: str) -> None:

@@ -98,7 +98,7 @@ def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
         try:
             meaning_of(catalog, name)
         except UsageError as fault:
-            streams.say(f"--accept {name[:80]}: {fault}")
+            streams.remark(f"--accept {name[:80]}: {fault}")
 
 
 def _working_directory() -> str:

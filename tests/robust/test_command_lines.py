@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.robust.conftest import ESCAPES, Call, ended_well
@@ -177,3 +179,24 @@ def test_an_image_has_the_c_library_of_its_distribution(call: Call) -> None:
     stack = call("resolve", "--gpu", "b200", "--with", "glibc==2.35", "--format", "json").json
     assert stack["image"]["os"] == "ubuntu-22.04"
     assert stack["components"]["glibc"]["origin"] == "image"
+
+
+@pytest.mark.parametrize("name", ["lock", "inventory-json", "uv-lock", "nvidia-smi-xml"])
+def test_a_text_that_is_not_the_document_it_is_called_is_refused(
+    call: Call, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "freeze.txt"
+    path.write_text("torch==2.4.1\n")
+    outcome = call("check", str(path), "--gpu", "b200", "--input-format", name)
+    ended_well(outcome)
+    assert outcome.code == 2
+
+
+def test_a_run_that_fails_ends_with_its_fault_alone(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    path.write_text('{"schema": "stackcheck.inventory/1", "components": {"kernel": "6.8.0"}}')
+    arguments = ("resolve", "--host", str(path), "--images", "none")
+    assert call(*arguments, "--gpu", "b200").message.endswith("the driver, which is chosen freely")
+    outcome = call(*arguments, "--gpu", "h100", "--instance", "p6-b200.48xlarge")
+    ended_well(outcome)
+    assert outcome.message.startswith("p6-b200.48xlarge has b200, not h100")

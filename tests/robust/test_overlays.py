@@ -251,3 +251,26 @@ def test_patterns_that_can_take_for_ever_are_refused_at_once(
     linted = overlay.call("matrices", "lint", "--quick", "--matrices", str(overlay.folder))
     assert linted.code == 1
     assert f"pattern {pattern!r}: " in linted.out
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("wanted", [{}]),
+        ("wanted", ["driver"]),
+        ("derive", [{"from": "torch.cuda"}]),
+        ("decide", "torch"),
+        ("prefer", {"os": "ubuntu-24.04"}),
+        ("gpu_row_kind", {"driver": "driver-too-old"}),
+        ("kind_order", ["no-such-kind"]),
+        ("purposes", {}),
+        ("image_families", {}),
+        ("implied_by_release", {"glibc": "os"}),
+        ("one_at_a_time", [7]),
+    ],
+    ids=str,
+)
+def test_a_policy_of_another_shape_is_refused(overlay: Overlay, key: str, value: Any) -> None:
+    shipped = json.loads((Path(__file__).parents[2] / "matrices" / "policy.json").read_text())
+    overlay.write("policy.json", json.dumps({**shipped, key: value}))
+    assert set(overlay.end_well()) == {2}
