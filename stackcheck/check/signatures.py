@@ -33,6 +33,11 @@ _DENIED = re.compile(
     r"""["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b""",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r"\s{0,80}(?:(?:(?:[-*+#]{1,6}|\d{1,3}[.)])\s{1,4})?(?:\[[^\]\n]{1,40}\]\s?)?(?:bug)?fix(?:e[sd]|ing)?\b(?!=)"
+    r"|raise [A-Za-z_][\w.]*\(|\w{0,20}log(?:ger|ging)?\.\w{1,20}\(|#\s?define\b|(?:[$#] )?(?:e?grep|rg) )",
+    re.IGNORECASE,
+)
 _DENYING = re.compile(
     r"""\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z""",
     re.IGNORECASE,
@@ -99,10 +104,14 @@ def _says(signature: Signature, line: str) -> bool:
 
 
 def _is_denied(match: re.Match[str]) -> bool:
-    """Whether the words around a match say that it did not happen: `no oom_kill event`, `"OOMKilled": false`, `if you see ...`."""
+    """Whether the words around a match say that it did not happen here: `no oom_kill event`, `"OOMKilled": false`, `if you see ...`.
+
+    A line of a change log or of a program's source tells what could happen.
+    """
     line = match.string
     return (
-        _DENIED.match(line, match.end()) is not None
+        _ASIDE.match(line) is not None
+        or _DENIED.match(line, match.end()) is not None
         or _DENYING.search(line[max(0, match.start() - _LONGEST_VALUE) : match.start()]) is not None
     )
 

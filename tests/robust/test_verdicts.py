@@ -89,6 +89,14 @@ _WELL = {
         '# If you see "no kernel image is available for execution on the device", rebuild\n'
         "If you get `CUDA error: no kernel image is available for execution on the device`, set TORCH_CUDA_ARCH_LIST.\n"
     ),
+    "changes and sources": (
+        '- Fix "CUDA error: an illegal memory access was encountered" in fused kernel (#1234)\n'
+        "* [Kernel] Fixed NCCL WARN Cuda failure 'out of memory' when many communicators exist\n"
+        '    raise RuntimeError("CUDA error: no kernel image is available for execution on the device")\n'
+        '            logger.error("NCCL error: unhandled system error")\n'
+        "#define CUDA_ERROR_NO_BINARY_FOR_GPU 209\n"
+        '$ grep -r "no kernel image is available for execution on the device" .\n'
+    ),
     "counts of nothing": "NVRM: Xid messages: none\nNo Xid errors found\nECC errors: uncorrectable 0\nexit code: 0\nOut of memory: 0 times\n",
 }  # fmt: skip
 
