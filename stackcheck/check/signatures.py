@@ -24,24 +24,15 @@ GUESS = "unexplained-"
 _LONGEST_LINE = 2_000  # characters of a line that a pattern sees
 _MOST_TRIES = 40  # occurrences of an anchor that are looked at
 _LONGEST_VALUE = 300
-_LONGEST_SEARCHED = (
-    1 << 20
-)  # characters of a line in which an anchor is searched: more is data, not a message
+_LONGEST_SEARCHED = 1 << 20  # characters of a line in which anchors are searched: more is data
 _LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
-_DENIED = re.compile(
-    r"""["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b""",
-    re.IGNORECASE,
+_DENIED = r"""(?i)["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b"""
+_ASIDE = (
+    r"(?i)\s{0,80}(?:(?:(?:[-*+#]{1,6}|\d{1,3}[.)])\s{1,4})?(?:\[[^\]\n]{1,40}\]\s?)?(?:bug)?fix(?:e[sd]|ing)?\b(?!=)"
+    r"|raise [A-Za-z_][\w.]*\(|\w{0,20}log(?:ger|ging)?\.\w{1,20}\(|#\s?define\b|(?:[$#] )?(?:e?grep|rg) )"
 )
-_ASIDE = re.compile(
-    r"\s{0,80}(?:(?:(?:[-*+#]{1,6}|\d{1,3}[.)])\s{1,4})?(?:\[[^\]\n]{1,40}\]\s?)?(?:bug)?fix(?:e[sd]|ing)?\b(?!=)"
-    r"|raise [A-Za-z_][\w.]*\(|\w{0,20}log(?:ger|ging)?\.\w{1,20}\(|#\s?define\b|(?:[$#] )?(?:e?grep|rg) )",
-    re.IGNORECASE,
-)
-_DENYING = re.compile(
-    r"""\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z""",
-    re.IGNORECASE,
-)
+_DENYING = r"""(?i)\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z"""
 
 
 @lru_cache(maxsize=2048)
@@ -110,9 +101,10 @@ def _is_denied(match: re.Match[str]) -> bool:
     """
     line = match.string
     return (
-        _ASIDE.match(line) is not None
-        or _DENIED.match(line, match.end()) is not None
-        or _DENYING.search(line[max(0, match.start() - _LONGEST_VALUE) : match.start()]) is not None
+        _compiled(_ASIDE).match(line) is not None
+        or _compiled(_DENIED).match(line, match.end()) is not None
+        or _compiled(_DENYING).search(line[max(0, match.start() - _LONGEST_VALUE) : match.start()])
+        is not None
     )
 
 
