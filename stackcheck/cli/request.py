@@ -119,11 +119,13 @@ def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Requ
         raise UsageError(f"--lock and {given} exclude each other", fix="leave one out")
     lock = read_lock(options.lock)
     if lock.request:
+        from stackcheck.model.stack_json import wrong_part
+
         try:
             return request_from_json(lock.request), lock
         except (KeyError, TypeError) as fault:
             raise InputError(
-                f"broken lock: request lacks {fault}",
+                f"broken lock: /request: {wrong_part(fault)}",
                 where=options.lock,
                 fix="write it again with `stackcheck resolve -o`",
             ) from fault
