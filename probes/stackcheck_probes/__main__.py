@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
+LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
 VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--output", "--gpu", "--instance", "--matrices",
                  "-v", "--verbose")  # fmt: skip
 
@@ -47,8 +48,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pid(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no process id")
     return int(text)
 
 
@@ -58,7 +59,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of seconds")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no positive number of seconds")
     return value
 
 

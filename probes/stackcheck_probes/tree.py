@@ -277,12 +277,20 @@ def _layer(root: Path, marker: dict[str, object]) -> Layer:
         root=root,
         inside={"/": True},
         children=children,
-        inline={path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()},
+        inline={path: _bytes_of(text) for path, text in texts.items()},
         links=links,
         directories=frozenset(directories),
         absent=frozenset(_path(item) for item in _strings(marker.get("absent"))),
         unreadable=frozenset(_path(item) for item in _strings(marker.get("unreadable"))),
     )
+
+
+def _bytes_of(text: str) -> bytes:
+    """Return the content of an inline file: bytes that are no UTF-8 stand in it as JSON can hold them, others have no meaning."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def _path(text: str) -> str:

@@ -22,6 +22,7 @@ FORMAT = 1
 _LARGEST = 64_000_000  # bytes of one matrix file
 _DEEPEST = 60  # nesting levels
 _LONGEST_NUMBER = 10  # digits
+_PARTS = ("components",)  # without these no question has an answer
 
 
 def matrices_root() -> str:
@@ -68,9 +69,30 @@ def base_root(environ: Mapping[str, str]) -> str:
     """Return the root that counts when the user names none: an installed data set if it is newer than the shipped one."""
     shipped = matrices_root()
     installed = installed_root(environ)
-    if installed and format_of(installed) <= FORMAT and version_of(installed) > version_of(shipped):
+    if installed and not _unusable(installed) and version_of(installed) > version_of(shipped):
         return installed
     return shipped
+
+
+def installed_doubt(environ: Mapping[str, str]) -> str:
+    """Return why the data set installed for this user is passed over although it is not older, or an empty text."""
+    home = installed_home(environ)
+    active = os.path.join(home, "active")
+    if not home or not os.path.lexists(active):
+        return ""
+    root = installed_root(environ)
+    fault = f"{root}: {_unusable(root)}" if root else f"{active}: names no data set"
+    return "" if root and not _unusable(root) else f"{fault}, so the shipped data counts"
+
+
+def _unusable(root: str) -> str:
+    """Return what is wrong with a data set as a whole, or an empty text; its files are judged when they are read."""
+    if not version_of(root):
+        return "its VERSION is none"
+    if format_of(root) > FORMAT:
+        return f"its FORMAT is not one that this stackcheck reads ({FORMAT})"
+    lacking = [name for name in _PARTS if not os.path.exists(os.path.join(root, name))]
+    return f"it lacks {' and '.join(lacking)}" if lacking else ""
 
 
 def installed_home(environ: Mapping[str, str]) -> str:

@@ -13,6 +13,9 @@ from stackcheck.model.sourcing import sources_of
 
 UNKNOWN_RELEASE = "unknown-release"
 UNKNOWN_IMAGE = "image-unknown"
+UNKNOWN_GPU = "gpu-unknown"
+CONTRADICTION = "target-contradiction"
+TWO_VERSIONS_FAMILY = "two-versions-"
 GPU_FAMILY = "gpu-"
 REQUIRES_FAMILY = "requires-"
 _SEVERITY = {
@@ -41,6 +44,9 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
         return _unknown_release(catalog)
     if wanted == UNKNOWN_IMAGE:
         return _unknown_image(catalog)
+    doubt = _of_doubts(catalog).get(wanted)
+    if doubt is not None:
+        return doubt
     near = nearest_id(wanted, {i: i for i in finding_ids(catalog)})
     raise UsageError(
         f"no finding has the id {finding_id[:80]!r}",
@@ -50,7 +56,7 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
 
 def finding_ids(catalog: Catalog) -> tuple[str, ...]:
     """Return every id a finding can have, sorted."""
-    ids = {r.id for r in catalog.rules} | {UNKNOWN_RELEASE, UNKNOWN_IMAGE}
+    ids = {r.id for r in catalog.rules} | {UNKNOWN_RELEASE, UNKNOWN_IMAGE, *_of_doubts(catalog)}
     for gpu in catalog.gpus():
         ids.update(
             f"{GPU_FAMILY}{gpu.id}-{row.component}" for row in gpu.rows if Grade(row.grade) in _SEVERITY
@@ -180,3 +186,43 @@ def _unknown_image(catalog: Catalog) -> Meaning:
         fires=("a Dockerfile, pod or inventory names an image that is in no matrix",),
         remedies=(RemedyTemplate("Read it from its registry: stackcheck check --image REFERENCE", {}),),
     )
+
+
+def _of_doubts(catalog: Catalog) -> dict[str, Meaning]:
+    """Return the meanings of findings about the texts as a whole, by id."""
+
+    def info(ident: str, title: str, kind: Kind, subject: str, why: str, fires: str) -> Meaning:
+        return Meaning(
+            id=ident, title=title, kind=kind, severities=(Severity.INFO,), subjects=(subject,), why=why, fires=(fires,)
+        )  # fmt: skip
+
+    found = [
+        info(
+            UNKNOWN_GPU,
+            "a GPU of which the matrices know nothing",
+            Kind.UNKNOWN_RELEASE,
+            "gpu",
+            f"The data of {catalog.version} does not hold it: nothing was held against the GPU, only the parts against each other.",
+            "a text or inventory names a GPU that is in no matrix",
+        ),
+        info(
+            CONTRADICTION,
+            "GPU, instance type and CPU exclude each other",
+            Kind.CONFIG,
+            "gpu",
+            "The texts may be of two nodes, or a flag names another target than they do.",
+            "the GPU is not the one of the instance type, or sits in no machine of that architecture",
+        ),
+    ]
+    found += [
+        info(
+            f"{TWO_VERSIONS_FAMILY}{name}",
+            f"{name} is told in two versions",
+            Kind.VERSION_CONFLICT,
+            name,
+            "A node runs one at a time: the texts are of two nodes or of two boots, or a module and its libraries differ. The oldest was judged.",
+            f"the texts tell two versions of {name} that is loaded",
+        )
+        for name in catalog.policy.get("one_at_a_time", ())
+    ]
+    return {m.id: m for m in found}

@@ -215,6 +215,7 @@ def component(body: Mapping[str, Any], where: str) -> Component:
             packages=tuple(body.get("packages") or ()),
             attribute_types=types,
             local_pattern=body.get("local_pattern") or "",
+            builds_against=body.get("builds_against") or "",
             releases=tuple(releases),
             sources=sources(body.get("sources")),
             read=body.get("read") or "",

@@ -6,9 +6,10 @@ jsonschema is imported here alone: only a user's own directory and the lint need
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stackcheck.catalog.backtracking import fault_of
 from stackcheck.catalog.files import read_json, unlistable
 from stackcheck.model.errors import MatrixError
 
@@ -26,6 +27,8 @@ OTHER_NAMES = ("schema", "VERSION", "FORMAT", "boards.json", "index.json", "poli
 """What else may lie at the top of a data set."""
 _MOST_FAULTS = 200  # of one file
 _LONGEST = 300  # characters of a message
+_LONGEST_PATTERN = 80  # characters of a pattern in a message
+_PATTERNS = frozenset(("pattern", "matches", "local_pattern"))
 
 
 def schema_for(name: str) -> str | None:
@@ -107,14 +110,31 @@ def faults_by_file(root: str, *, schemas: str) -> tuple[tuple[str, str], ...]:
         path = os.path.join(root, name)
         if kind not in loaded:
             loaded[kind] = read_json(os.path.join(schemas, f"{kind}.schema.json"))
+        body = read_json(path)
         try:
-            faults = faults_of(read_json(path), loaded[kind])
+            faults = (*faults_of(body, loaded[kind]), *_pattern_faults(body))
         except RecursionError as fault:
             raise MatrixError(
                 "nested too deeply", where=path, fix="split its conditions into several rules"
             ) from fault
         found += [(f"{path}#{pointer}", message) for pointer, message in faults]
     return tuple(found)
+
+
+def _pattern_faults(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the regular expressions in a file that are none, or that can keep a search busy for ever."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for key, part in parts:
+        if key in _PATTERNS and isinstance(part, str):
+            if fault := fault_of(part):
+                shown = part if len(part) <= _LONGEST_PATTERN else f"{part[:_LONGEST_PATTERN]}..."
+                yield f"{pointer}/{key}", f"pattern {shown!r}: {fault}"
+        else:
+            yield from _pattern_faults(part, f"{pointer}/{key}")
 
 
 def validate_directory(root: str, *, schemas: str) -> None:

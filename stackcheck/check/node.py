@@ -260,7 +260,7 @@ class Node:
                     cuda = _primary(self.observations["cuda"]).version
                 found = Seen(
                     component,
-                    _primary(observations),
+                    self._counting(component_id, observations),
                     cuda,
                     self.arch,
                     self._lent(component_id, observations),
@@ -268,6 +268,27 @@ class Node:
                 )
             self._seen[component_id] = found
         return self._seen[component_id]
+
+    def _counting(self, component_id: str, observations: tuple[Observation, ...]) -> Observation:
+        """Return the observation that counts, whatever the order of the texts where a node runs one version at a time."""
+        running = self.running(component_id)
+        return min(running, key=lambda r: r[0].key)[1] if running else _primary(observations)
+
+    def running(self, component_id: str) -> tuple[tuple[Version, Observation], ...]:
+        """Return the observations of what a node runs in one version at a time, if it is such a thing and several are told."""
+        component = self.catalog.component(component_id)
+        if component is None or component_id not in self.catalog.policy.get("one_at_a_time", ()):
+            return ()
+        read = [
+            (version, o)
+            for o in self.observations.get(component_id, ())
+            if "part" not in o.attributes
+            and o.version
+            and (version := parsed_version(component, o.version)) is not None
+        ]
+        loaded = [r for r in read if r[1].loaded]
+        kept = loaded or [r for r in read if r[1].loaded is None]
+        return tuple(kept) if len({v.public for v, _ in kept}) > 1 else ()
 
     def _lent(self, component_id: str, observations: tuple[Observation, ...]) -> dict[str, Any]:
         """Return the attributes that facts tell of a component, by the policy's table; only of the one copy there is."""

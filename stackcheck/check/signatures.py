@@ -1,7 +1,7 @@
 """Lines that programs print, found in the pasted texts by the catalog's signatures.
 
-A literal anchor is searched in the whole text first (memchr speed), the regular expression sees only the line around it. A long log
-is first cut down to the lines that differ in more than numbers, so that hundreds of anchors cost as much on ten megabytes as on one.
+Literal anchors are searched in the whole text first, the regular expression sees only the line around one. A long log is first cut
+down to the lines that differ in more than numbers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Text
+from stackcheck.model.long_text import LONG, occurring, shapes
 from stackcheck.model.rule import Signature
 
 GUESS = "unexplained-"
@@ -23,10 +23,15 @@ GUESS = "unexplained-"
 _LONGEST_LINE = 2_000  # characters of a line that a pattern sees
 _MOST_TRIES = 40  # occurrences of an anchor that are looked at
 _LONGEST_VALUE = 300
-_LONG_TEXT = 200_000  # characters from which on repeated lines are left out
+_LONGEST_SEARCHED = 1 << 20  # characters of a line in which anchors are searched: more is data
+_LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
-_END = ""  # key of the end of an anchor in the tree of anchors
-_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
+_DENIED = r"""(?i)["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b"""
+_ASIDE = (
+    r"(?i)\s{0,80}(?:(?:(?:[-*+#]{1,6}|\d{1,3}[.)])\s{1,4})?(?:\[[^\]\n]{1,40}\]\s?)?(?:bug)?fix(?:e[sd]|ing)?\b(?!=)"
+    r"|raise [A-Za-z_][\w.]*\(|\w{0,20}log(?:ger|ging)?\.\w{1,20}\(|#\s?define\b|(?:[$#] )?(?:e?grep|rg) )"
+)
+_DENYING = r"""(?i)\b(?:(?:no|zero|without(?: any)?|not any|(?:detected|found|had|with) 0)\s{1,4}|(?:if|when(?:ever)?) (?:you|users?) (?:see|get|encounter|hit|run into)\b[^\n]{0,200})\Z"""
 
 
 @lru_cache(maxsize=2048)
@@ -74,10 +79,9 @@ def _values(name: str, match: re.Match[str]) -> Iterator[tuple[str, FactValue]]:
 def _of_many_shapes(content: str) -> list[tuple[int, str]]:
     """Return the lines of a text with their numbers, without those that differ from many before them in numbers only."""
     lines = content.split("\n")
-    shapes = content.translate(_DIGITS).split("\n")
     seen: dict[str, int] = {}
     kept: list[tuple[int, str]] = []
-    for number, (line, shape) in enumerate(zip(lines, shapes, strict=True), 1):
+    for number, (line, shape) in enumerate(zip(lines, shapes(content), strict=True), 1):
         count = seen.get(shape, 0)
         if count < _SAME_SHAPE:
             seen[shape] = count + 1
@@ -85,31 +89,22 @@ def _of_many_shapes(content: str) -> list[tuple[int, str]]:
     return kept
 
 
-@lru_cache(maxsize=4)
-def _any_of(anchors: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the anchors in one go: a tree of their common beginnings."""
-    root: dict[str, dict[str, Any]] = {}
-    for anchor in anchors:
-        node = root
-        for character in anchor:
-            if _END in node:
-                break
-            node = node.setdefault(character, {})
-        else:
-            node.clear()
-            node[_END] = {}
-    return re.compile(_as_pattern(root))
-
-
-def _as_pattern(node: dict[str, dict[str, Any]]) -> str:
-    if _END in node:
-        return ""
-    branches = [re.escape(character) + _as_pattern(below) for character, below in sorted(node.items())]
-    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
-
-
 def _says(signature: Signature, line: str) -> bool:
     return any(a in line for a in signature.anchors) and _compiled(signature.pattern).search(line) is not None
+
+
+def _is_denied(match: re.Match[str]) -> bool:
+    """Whether the words around a match say that it did not happen here: `no oom_kill event`, `"OOMKilled": false`, `if you see ...`.
+
+    A line of a change log or of a program's source tells what could happen.
+    """
+    line = match.string
+    return (
+        _compiled(_ASIDE).match(line) is not None
+        or _compiled(_DENIED).match(line, match.end()) is not None
+        or _compiled(_DENYING).search(line[max(0, match.start() - _LONGEST_VALUE) : match.start()])
+        is not None
+    )
 
 
 class _Searched:
@@ -122,13 +117,11 @@ class _Searched:
         self._starts: Sequence[int] = ()
         self._known: dict[str, bool] = {}
         if len(text.content) > _LONG_TEXT:
-            lines = _of_many_shapes(text.content)
-            if sum(len(line) for _, line in lines) > _LONG_TEXT:
-                anchored = _any_of(tuple(a for s in signatures for a in s.anchors))
-                lines = [(number, line) for number, line in lines if anchored.search(line)]
-            self._keep(lines)
+            self._keep(_of_many_shapes(text.content))
+        self._present = occurring(self.content, (a for s in signatures for a in s.anchors))
 
     def _keep(self, lines: Sequence[tuple[int, str]]) -> None:
+        lines = [(number, line[:_LONGEST_SEARCHED]) for number, line in lines]
         self.content = "\n".join(line for _, line in lines)
         self._numbers = [number for number, _ in lines]
         self._starts = list(accumulate((len(line) + 1 for _, line in lines), initial=0))
@@ -142,6 +135,8 @@ class _Searched:
         """Return the first match of a signature and the number of its line; not where one of `known` matches too."""
         content = self.content
         for anchor in signature.anchors:
+            if anchor not in self._present:
+                continue
             position = content.find(anchor)
             tries = 0
             while position >= 0 and tries < _MOST_TRIES:
@@ -151,7 +146,11 @@ class _Searched:
                 start = max(start, position - _LONGEST_LINE)
                 line = content[start : min(end, start + 2 * _LONGEST_LINE)]
                 match = _compiled(signature.pattern).search(line)
-                if match is not None and not (known and self._is_known(line, known)):
+                if (
+                    match is not None
+                    and not _is_denied(match)
+                    and not (known and self._is_known(line, known))
+                ):
                     return match, self._line(start)
                 tries += 1
                 position = content.find(anchor, end)

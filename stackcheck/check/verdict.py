@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.consistent_set import with_consistent_set
+from stackcheck.check.doubts import doubts
 from stackcheck.check.gpurows import gpu_row_findings
 from stackcheck.check.image import unknown_image
 from stackcheck.check.node import Node
@@ -51,6 +52,7 @@ def findings_of(catalog: Catalog, inventory: Inventory) -> Sequence[Finding]:
         *gpu_row_findings(node),
         *unknown_releases(node),
         *unknown_image(catalog, inventory),
+        *doubts(catalog, inventory, node),
     ]
 
 

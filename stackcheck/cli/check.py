@@ -30,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, check, report."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.cli.collect import read_inventory, require_understood, with_target
+    from stackcheck.cli.data import open_data
     from stackcheck.model.errors import UsageError
     from stackcheck.model.inventory import Inventory
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     if not options.files and not options.image:
         raise UsageError("nothing to check", fix="name a FILE, - for standard input, or --image")
     read = Inventory()
@@ -45,6 +45,14 @@ def run(options: argparse.Namespace) -> int:
         read = image_inventory(options, catalog)
     if options.files:
         texts = read_inventory(options.files, catalog, forced_format=options.input_format)
-        require_understood(texts, ", ".join(options.files), any_text=True)
+        require_understood(texts, ", ".join(options.files), any_text=not _is_document(options.input_format))
         read = texts.merged(read)
     return deliver(catalog, with_target(read, catalog, options.gpu, options.instance), options)
+
+
+def _is_document(name: str | None) -> bool:
+    """Whether a format is a document of its own, whose lines can be nothing else."""
+    from stackcheck.ingest.registry import find
+
+    found = find(name) if name else None
+    return found is not None and found.whole

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.cli import streams
 from stackcheck.model.errors import InputError, UsageError
 from stackcheck.model.inventory import Inventory
 
@@ -75,14 +76,23 @@ def with_target(
     """Return an inventory with the GPU and instance type of the command line; `keep` leaves what the texts said.
 
     Raises:
-        UsageError: nobody knows the GPU or instance type.
+        UsageError: nobody knows the GPU or instance type, or the instance type has another GPU.
     """
     from stackcheck.catalog.names import gpu_named, instance_named
     from stackcheck.cli.probed import with_gpu_code
 
+    known = ""
     if gpu:
         board = catalog.find_gpu(gpu) is None and catalog.board_capability(gpu) is not None
         known = gpu if board else gpu_named(catalog, gpu).id
+    if known and instance:
+        named = instance_named(catalog, instance)
+        if named.gpu != known:
+            raise UsageError(f"{named.id} has {named.gpu}, not {known}", fix="leave --gpu out")
+    if known:
+        told = catalog.find_gpu(inventory.gpu_model) if inventory.gpu_model else None
+        if told is not None and told.id != known and not keep:
+            streams.remark(f"--gpu {known}: what is read says {told.id}; judged for {known}, as asked")
         inventory = inventory._replace(gpu_model=(keep and inventory.gpu_model) or known)
     if instance:
         found = instance_named(catalog, instance).id

@@ -34,16 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read both sides, check both, and tell what differs."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.difference import difference
     from stackcheck.check import check
     from stackcheck.cli.collect import with_target
+    from stackcheck.cli.data import open_data
     from stackcheck.model.errors import UsageError
     from stackcheck.report.difference_text import difference_to_json, render_difference
 
     if options.before == options.after == "-":
         raise UsageError("both sides are standard input", fix="write one into a file")
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     sides = [
         with_target(_side(catalog, name), catalog, options.gpu, options.instance, keep=True)
         for name in (options.before, options.after)

@@ -21,11 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look the id up and tell."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.meaning import meaning_of
+    from stackcheck.cli.data import open_data
     from stackcheck.report.meaning_text import meaning_to_json, render_meaning
 
-    meaning = meaning_of(open_catalog(options.matrices), options.finding)
+    meaning = meaning_of(open_data(options.matrices), options.finding)
     output.deliver(
         options, lambda: render_meaning(meaning, **output.looks()), lambda: meaning_to_json(meaning)
     )

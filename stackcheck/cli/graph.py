@@ -23,17 +23,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only what it requires and what requires it; without a stack: among the newest releases",
     )
     parser.add_argument("--format", choices=["dot", "mermaid", "json"], default="dot")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the graph here")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the graph here; - is stdout")
 
 
 def run(options: argparse.Namespace) -> int:
     """Resolve or read the stack, and draw it; on a conflict print the conflict."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.graph import around, catalog_graph, stack_graph
     from stackcheck.catalog.names import component_named
+    from stackcheck.cli.data import open_data
     from stackcheck.cli.request import describes_stack
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     component = component_named(catalog, options.component).id if options.component else ""
     if options.lock or describes_stack(options):
         stack = _stack(catalog, options)
@@ -44,10 +44,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         graph = catalog_graph(catalog)
     text = _rendered(around(graph, component) if component else graph, options.format)
-    if options.output:
-        streams.write_file(options.output, text)
-    else:
-        streams.answer(text)
+    streams.deliver(options.output, text)
     return streams.OK
 
 

@@ -57,15 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do the action."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.cli import matrices_diff, matrices_harvest, matrices_update
+    from stackcheck.cli.data import open_data
 
     others = {"harvest": matrices_harvest.run, "update": matrices_update.run, "diff": matrices_diff.run}
     if options.action in others:
         return others[options.action](options)
     if options.action == "lint":
         return _lint(options)
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     return {"status": _status, "index": _index}[options.action](catalog, options)
 
 
@@ -145,14 +145,14 @@ def _status_row(catalog: Catalog, name: str, today: date) -> dict[str, str | int
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.files import FORMAT, format_of, matrices_root, newer_format
     from stackcheck.catalog.lint import lint
     from stackcheck.catalog.validate import faults_by_file
+    from stackcheck.cli.data import open_data
 
     root = Path(options.matrices or matrices_root())
     if not root.is_dir():
-        open_catalog(options.matrices)  # says so
+        open_data(options.matrices)  # says so
     if format_of(str(root)) > FORMAT:
         raise newer_format(str(root), format_of(str(root)))
     schema_faults = faults_by_file(str(root), schemas=f"{matrices_root()}/schema")
@@ -165,7 +165,7 @@ def _lint(options: argparse.Namespace) -> int:
     if failed and options.matrices:
         streams.answer("\n".join(lines))  # what breaks its schema cannot be read, let alone judged further
         return streams.FINDINGS
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     lines += _replaced(root)
     for check, faults in lint(catalog, streams.progress):
         bad = bool(faults) and check.fatal
@@ -190,7 +190,7 @@ def _shown(faults: list[str], options: argparse.Namespace) -> list[str]:
     """Return faults as lines, the first ones and how many more there are unless all were asked for."""
     shown = faults if options.verbose else faults[:_MOST_FAULTS]
     rest = len(faults) - len(shown)
-    return [f"       {fault}" for fault in shown] + (
+    return [f"       {streams.printable(fault)}" for fault in shown] + (
         [f"       and {rest} more with --verbose"] if rest else []
     )
 

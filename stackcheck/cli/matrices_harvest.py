@@ -67,12 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Harvest, reconcile, show, and write if asked to; 1 if something contradicts the reviewed data."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.files import matrices_root
+    from stackcheck.cli.data import open_data
     from stackcheck.harvest.diff_text import json_of, text_of
     from stackcheck.harvest.reconcile import Kind
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     root = Path(options.matrices or matrices_root())
     if options.write and not os.access(root, os.W_OK):
         raise InputError(

@@ -75,12 +75,12 @@ def _data(origin: str, sha256: str | None) -> DataSet:
         sha256 = sha256 or fragment.removeprefix("sha256=") or None
     elif Path(origin).is_dir():
         if sha256:
-            raise UsageError("--sha256 is for wheels, not for folders")
+            raise UsageError("--sha256 is for wheels, not for folders", fix="leave it out")
         return from_folder(Path(origin))
     else:
         try:
             if Path(origin).exists() and not Path(origin).is_file():
-                raise HarvestError("is neither a folder nor a wheel; give one of these", where=origin)
+                raise HarvestError("is neither a folder nor a wheel", where=origin, fix="give one of these")
             if Path(origin).stat().st_size > 400_000_000:
                 raise HarvestError("is larger than any wheel of stackcheck", where=origin)
             content = Path(origin).read_bytes()

@@ -7,12 +7,13 @@ import itertools
 
 from stackcheck import __version__
 from stackcheck.cli.registry import Command
-from stackcheck.cli.streams import printable
+from stackcheck.cli.streams import say
+from stackcheck.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 EXIT_CODES = (
     "exit codes: 0 solved, or nothing at or above --fail-on; 1 findings, or no solution; "
@@ -20,6 +21,7 @@ EXIT_CODES = (
 )
 
 
+_LONGEST_MESSAGE = 400  # argparse repeats what it was given
 _WIDTH = 80  # of help: what the narrowest usual terminal shows without cutting words
 
 
@@ -46,9 +48,24 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"argument {argument.removesuffix('=--')}: expected one argument")
         return self.parse_args(argv)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """See `ArgumentParser.parse_known_args`; sub-parsers come here too.
+
+        Raises:
+            UsageError: a flag has an empty value, as an unset variable of somebody's script gives it; it is no flag left out.
+        """
+        options, rest = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            if action.option_strings and action.default != "" and getattr(options, action.dest, None) == "":
+                raise UsageError(
+                    f"{action.option_strings[-1]} is empty", fix="give it a value, or leave it out"
+                )
+        return options, rest
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
-        self.exit(2, f"stackcheck: {printable(message)}; see `{self.prog} --help`\n")
+        say(f"{message[:_LONGEST_MESSAGE]}; see `{self.prog} --help`")
+        self.exit(2)
 
 
 def top_parser(commands: Sequence[Command]) -> Parser:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from stackcheck.catalog.catalog import Catalog
 
 
+_LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of probe."""
     parser.add_argument(
@@ -50,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _pid(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not (text.isascii() and text.isdecimal()) or len(text) > _LONGEST_NUMBER or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no process id")
     return int(text)
 
@@ -116,9 +119,9 @@ def _catalog(directory: str | None) -> Catalog:
 
     archive = own_archive()
     if archive is None:
-        from stackcheck.catalog import open_catalog
+        from stackcheck.cli.data import open_data
 
-        return open_catalog(directory)
+        return open_data(directory)
     if directory:
         raise UsageError(
             "this archive holds matrices of its own", fix="leave out --matrices, or install stackcheck"
@@ -134,10 +137,7 @@ def _deliver_inventory(body: dict[str, Any], options: argparse.Namespace) -> int
     import json
 
     text = json.dumps(body, indent=2) + "\n"
-    if options.output:
-        streams.write_file(options.output, text)
-    else:
-        streams.answer(text)
+    streams.deliver(options.output, text)
     return streams.OK
 
 

@@ -33,9 +33,6 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         UsageError: flags are missing or contradict each other.
         InputError: a lock or host file cannot be used.
     """
-    for name in ("gpu", "instance", "image", "host", "python", "lock", "matrices"):
-        if getattr(options, name, None) == "":  # an unset variable of somebody's script
-            raise UsageError(f"--{name} is empty", fix="give it a value, or leave it out")
     gpu, instance = options.gpu or "", _instance(options.instance, catalog)
     host = host_inventory(options.host, catalog) if options.host else None
     if host is not None:
@@ -89,7 +86,7 @@ def _required_of(host: Inventory, name: str, catalog: Catalog) -> tuple[Wish, ..
     lacks_driver = host.components.get(DRIVER) == () or (name == "auto" and not host.components.get(DRIVER))
     if wishes and not lacks_driver:
         if not host.components.get(DRIVER):
-            streams.say(f"--host {name}: says nothing about the driver, which is chosen freely")
+            streams.remark(f"--host {name}: says nothing about the driver, which is chosen freely")
         return wishes
     where = "--host auto" if name == "auto" else name
     raise InputError(
@@ -122,11 +119,13 @@ def request_of_lock(options: argparse.Namespace, catalog: Catalog) -> tuple[Requ
         raise UsageError(f"--lock and {given} exclude each other", fix="leave one out")
     lock = read_lock(options.lock)
     if lock.request:
+        from stackcheck.model.stack_json import wrong_part
+
         try:
             return request_from_json(lock.request), lock
         except (KeyError, TypeError) as fault:
             raise InputError(
-                f"broken lock: request lacks {fault}",
+                f"broken lock: /request: {wrong_part(fault)}",
                 where=options.lock,
                 fix="write it again with `stackcheck resolve -o`",
             ) from fault

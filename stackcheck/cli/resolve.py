@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=PATH]",
         help="also write the stack as constraints, dockerfile, slurm ... (docs/reference.md)",
     )
-    parser.add_argument("-o", "--output", metavar="LOCK", help="write the lock (JSON) here")
+    parser.add_argument("-o", "--output", metavar="LOCK", help="write the lock (JSON) here; - is stdout")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="every reason, every held-back release, every source"
     )
@@ -32,16 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Resolve, print, export."""
+    if options.output == streams.STANDARD_OUTPUT:
+        options.export.append("lock")
+        options.output = None
     if options.format == "json" and any(spec.partition("=")[2] in ("", "-") for spec in options.export):
         raise UsageError(
             "--format json and an export to stdout exclude each other",
             fix="give the export a file: --export NAME=FILE",
         )
-    from stackcheck.catalog import open_catalog
+    from stackcheck.cli.data import open_data
     from stackcheck.cli.request import request_from
     from stackcheck.solver.resolve import resolve
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     stack = resolve(catalog, request_from(options, catalog))
     exports = [_export(spec, stack) for spec in options.export] if stack.solved else []
     if options.output and stack.solved:
@@ -86,4 +89,4 @@ def _export(spec: str, stack: Stack) -> tuple[str, str]:
     from stackcheck.export.registry import export
 
     name, equals, path = spec.partition("=")
-    return (path if equals and path != "-" else "", export(name, stack))
+    return (path if equals and path != streams.STANDARD_OUTPUT else "", export(name, stack))

@@ -58,7 +58,7 @@ def _kind(kinds: Any, name: str, help_text: str) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Look up and show."""
-    from stackcheck.catalog import open_catalog
+    from stackcheck.cli.data import open_data
 
     show: dict[str, Callable[[Catalog, argparse.Namespace], None]] = {
         "gpu": _gpu,
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         "image": _image,
         "advisory": _advisory,
     }
-    show[options.kind](open_catalog(options.matrices), options)
+    show[options.kind](open_data(options.matrices), options)
     return streams.OK
 
 

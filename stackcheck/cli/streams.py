@@ -8,20 +8,30 @@ from collections.abc import Callable
 
 from stackcheck.model.errors import InputError, StackcheckError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 OK = 0
 FINDINGS = 1
 USAGE = 2
 INTERNAL = 3
 INTERRUPTED = 130
+STANDARD_OUTPUT = "-"
+"""What `-o` and `--export` call stdout, as FILE arguments call stdin."""
+_NO = ("0", "false")
 
 
 def guarded(work: Callable[[], int]) -> int:
     """Run a command; every fault becomes one line on stderr and an exit code."""
     _never_fail_to_encode()
+    _remarks.clear()
     try:
         code = _finished(work)
+        for text in _remarks:
+            say(text)
     except StackcheckError as fault:
-        say(str(fault))
+        say(fault.last_words)
         return fault.exit_code
     except BrokenPipeError:
         return _closed_pipe()
@@ -54,17 +64,19 @@ def _never_fail_to_encode() -> None:
 
 def _closed_pipe() -> int:
     """End quietly: whoever read us has had enough. Exit as a program killed by SIGPIPE would not: 0."""
-    _drop_output()
+    _drop(sys.stdout)
     return OK
 
 
-def _drop_output() -> None:
+def _drop(stream: TextIO) -> None:
     """Send what is still buffered nowhere, so that the interpreter's own flush at its end cannot fail."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(devnull, sys.stdout.fileno())
+        os.dup2(devnull, stream.fileno())
     except (OSError, ValueError):
-        os.close(devnull)  # stdout is no file: nothing will be flushed at the end either
+        pass  # it is no file: nothing will be flushed at the end either
+    finally:
+        os.close(devnull)
 
 
 def _own_fault(fault: Exception) -> int:
@@ -82,8 +94,22 @@ def _own_fault(fault: Exception) -> int:
 
 def say(text: str) -> None:
     """Write one line to stderr, without anything that could drive a terminal."""
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return
+    try:
         sys.stderr.write(f"stackcheck: {printable(text)}\n")
+        sys.stderr.flush()
+    except OSError:  # nobody can be told; the exit code still says it
+        _drop(sys.stderr)
+
+
+_remarks: list[str] = []
+
+
+def remark(text: str) -> None:
+    """Say something on stderr once the answer is out; a run that fails ends with its fault alone."""
+    if text not in _remarks:
+        _remarks.append(text)
 
 
 def tell(text: str) -> None:
@@ -124,17 +150,18 @@ def _to_stdout(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as fault:
-        _drop_output()
+        _drop(sys.stdout)
         raise InputError(
             f"standard output cannot be written: {fault.strerror or fault}", fix="free space, or use -o"
         ) from fault
 
 
 def colour() -> bool:
-    """Whether stdout is a terminal that wants colour (NO_COLOR and TERM=dumb are obeyed, FORCE_COLOR too)."""
+    """Whether stdout is a terminal that wants colour; NO_COLOR and TERM=dumb are obeyed, then FORCE_COLOR, which 0 turns into a no."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or _is_terminal()
+    forced = os.environ.get("FORCE_COLOR", "").lower()
+    return forced not in _NO if forced else _is_terminal()
 
 
 def unicode() -> bool:
@@ -154,6 +181,18 @@ def width() -> int:
 
 def _is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def deliver(path: str | None, text: str) -> None:
+    """Write an answer into the file of `-o`, or to stdout where there is none or it is called `-`.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    if path is None or path == STANDARD_OUTPUT:
+        answer(text)
+    else:
+        write_file(path, text)
 
 
 def write_file(path: str, text: str) -> None:

@@ -42,7 +42,7 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="lines of ID:REASON, or ID:YYYY-MM-DD:REASON to accept until that day",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the report here")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report here; - is stdout")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="also what is fine, every source and every consequence"
     )
@@ -57,10 +57,7 @@ def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace)
     report = check(catalog, inventory, accept=accept)
     _doubt(catalog, accept.keys() - {f.id for f in (*report.findings, *report.accepted)})
     text = rendered(report, options)
-    if options.output:
-        streams.write_file(options.output, text)
-    else:
-        streams.answer(text)
+    streams.deliver(options.output, text)
     gate = None if options.fail_on == "never" else Severity(options.fail_on)
     failing = gate is not None and any(f.severity.rank <= gate.rank for f in report.findings)
     return streams.FINDINGS if failing else streams.OK
@@ -102,7 +99,7 @@ def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
         try:
             meaning_of(catalog, name)
         except UsageError as fault:
-            streams.say(f"--accept {name[:80]}: {fault}")
+            streams.remark(f"--accept {name[:80]}: {fault}")
 
 
 def _working_directory() -> str:
@@ -124,9 +121,10 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
     from stackcheck.model.kinds import Severity
     from stackcheck.report.interface import Options
 
+    to_file = options.output not in (None, streams.STANDARD_OUTPUT)
     chosen = Options(
-        colour=streams.colour() and not options.output,
-        ascii_only=not (options.output or streams.unicode()),
+        colour=streams.colour() and not to_file,
+        ascii_only=not (to_file or streams.unicode()),
         width=streams.width(),
         verbose=options.verbose,
         fail_on=None if options.fail_on == "never" else Severity(options.fail_on),

@@ -27,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Resolve again, and explain one pin; on a conflict print the conflict."""
-    from stackcheck.catalog import open_catalog
     from stackcheck.catalog.names import component_named
+    from stackcheck.cli.data import open_data
     from stackcheck.cli.request import request_from, request_of_lock
     from stackcheck.report.why_text import explanation_to_json, render_explanation
 
-    catalog = open_catalog(options.matrices)
+    catalog = open_data(options.matrices)
     component = (
         IMAGE if options.component.lower() == IMAGE else component_named(catalog, options.component).id
     )

@@ -29,8 +29,6 @@ BROUGHT_BY_INSTALLER = ("aws-ofi-nccl", "libfabric", "rdma-core")
 
 SOURCE = "source"
 """How the matrices label the build of a package that comes as sources."""
-COMPILED_AGAINST_TORCH = ("flash-attn", "transformer-engine-torch", "deepspeed")
-"""Components that a package index holds as sources, whose build imports the torch they are for; pip hides it from an isolated build."""
 BUILD_TOOLS = ("setuptools", "wheel", "packaging", "psutil", "ninja")
 """What the builds of these import besides torch; an isolated build would fetch it itself."""
 
@@ -120,7 +118,7 @@ def _python(added: list[Package], held: list[Package]) -> Iterator[str]:
 
 
 def _is_compiled(package: Package) -> bool:
-    return package.pin.build == SOURCE or package.pin.component in COMPILED_AGAINST_TORCH
+    return package.pin.build == SOURCE or bool(package.pin.builds_against)
 
 
 def _install(added: list[Package], hold: str) -> Iterator[str]:

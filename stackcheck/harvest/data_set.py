@@ -199,7 +199,10 @@ class Home:
             state = self.state()
             left = [n for n in state.before if n == "" or self.complete(n)]
             if not left and not state.active:
-                raise HarvestError("nothing to go back to: the shipped data is in use")
+                raise HarvestError(
+                    "nothing to go back to: the shipped data is in use",
+                    fix="see `stackcheck matrices status`",
+                )
             self._activate(left[0] if left else "", left[1:])
             return self.state()
 

@@ -24,13 +24,19 @@ Value = str | bool | None | tuple[str, ...] | tuple[Requirement, ...] | tuple[tu
 class HarvestError(InputError):
     """An upstream cannot be reached, or says something that cannot be used."""
 
+    usual_fix = "nothing was taken from it; try again, or name another source"
+
 
 class AbsentError(HarvestError):
     """The upstream answered that it has no such thing."""
 
+    usual_fix = "check its name"
+
 
 class BudgetError(HarvestError):
     """The number of requests allowed for this run is used up; what was read is in the cache."""
+
+    usual_fix = "run it again to go on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,10 @@ How to add a format:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -71,6 +73,10 @@ class SourceText:
         """All lines, joined."""
         return "\n".join(line.text for line in self.lines)
 
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        return [0, *accumulate(len(line.text) + 1 for line in self.lines)]
+
     @property
     def command_line(self) -> Line:
         """The command as a line, for evidence; only where `command` is not empty."""
@@ -80,6 +86,17 @@ class SourceText:
         """Yield the lines that no format has used yet."""
         claimed = self.claimed
         return (line for line in self.lines if line.number not in claimed)
+
+    def holding(self, words: Iterable[str]) -> list[Line]:
+        """Return the lines that no format has used yet and that hold one of the words, in order."""
+        found: set[int] = set()
+        for word in words:
+            at = self.text.find(word)
+            while at >= 0:
+                index = bisect_right(self._starts, at) - 1
+                found.add(index)
+                at = self.text.find(word, self._starts[index + 1])
+        return [self.lines[i] for i in sorted(found) if self.lines[i].number not in self.claimed]
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:

@@ -12,11 +12,12 @@ from stackcheck.ingest.registry import INGESTERS, Format, find
 from stackcheck.ingest.segments import Segment, split
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import Inventory, Note, Text
+from stackcheck.model.long_text import LONG as LONG_TEXT
+from stackcheck.model.long_text import LongText, shapes
 
 MOST_LINES = 2_000_000  # a text of nothing but line ends must not fill the memory
 LONG = 4000  # lines from which on repeated shapes are dropped
 SHAPE_LIMIT = 300  # lines of one shape that are read; a rank more or less says nothing new
-_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
 class _Reading:
@@ -97,6 +98,9 @@ def _read_piece(
 def _offer(
     source: SourceText, formats: Iterable[Format], context: Context, reading: _Reading, *, forced: bool
 ) -> None:
+    formats = list(formats)
+    if len(source.text) > LONG_TEXT and not forced:
+        source.text = LongText.searched(source.text, frozenset(w for f in formats for w in f.words()))
     text = source.text
     for record in formats:
         if not forced and not record.hinted(text, source.name, source.command):
@@ -118,8 +122,7 @@ def _shortened(lines: Sequence[Line], claimed: set[int]) -> list[Line]:
     """Return the lines without those that differ from many others in numbers only; these count as understood."""
     seen: dict[str, int] = {}
     kept: list[Line] = []
-    shapes = "\n".join(line.text for line in lines).translate(_DIGITS).split("\n")
-    for line, shape in zip(lines, shapes, strict=True):
+    for line, shape in zip(lines, shapes("\n".join(line.text for line in lines)), strict=True):
         count = seen.get(shape, 0)
         seen[shape] = count + 1
         if count < SHAPE_LIMIT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
@@ -45,6 +46,13 @@ class Format(NamedTuple):
     def hinted(self, text: str, name: str, command: str) -> bool:
         """Whether it is worth importing the module for this text."""
         return any(a in text for a in self.anchors) or self._expected(name, command)
+
+    def words(self) -> Iterator[str]:
+        """Yield what the text of a piece is searched for by this format: its anchors, and the literals of a table that always counts."""
+        if self.anchors != _ALWAYS:
+            yield from self.anchors
+        else:
+            yield from getattr(self._load(), "WORDS", ())
 
     def _expected(self, name: str, command: str) -> bool:
         return (bool(self.names) and name.lower().endswith(self.names)) or (

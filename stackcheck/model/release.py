@@ -77,6 +77,8 @@ class Component(NamedTuple):
     packages: tuple[str, ...] = ()
     attribute_types: Mapping[str, str] = NOTHING
     local_pattern: str = ""
+    builds_against: str = ""
+    """The component that has to be there when this one is built from the sources of the index."""
     releases: tuple[Release, ...] = ()
     sources: Mapping[str, Source] = NOTHING
     read: str = ""

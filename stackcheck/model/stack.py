@@ -41,6 +41,8 @@ class Pin(NamedTuple):
     build: str = ""
     index_build: bool | None = None
     """Whether this build is the one that a plain install takes; None if the release has no builds."""
+    builds_against: str = ""
+    """The component that has to be there when it is built from sources."""
     accepts: str = ""
     """The range of versions that would do as well, as far as the facts say."""
     grade: Grade = Grade.UNKNOWN

@@ -76,6 +76,7 @@ def _pin_to_json(pin: Pin) -> dict[str, Any]:
         "name": pin.name,
         "build": pin.build or None,
         "index_build": pin.index_build,
+        **({"builds_against": pin.builds_against} if pin.builds_against else {}),
         "accepts": pin.accepts,
         "scope": pin.scope,
         "layer": pin.layer,
@@ -112,7 +113,7 @@ def stack_from_json(body: Any, *, where: str) -> Stack:
         return _stack(body)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise InputError(
-            f"broken lock: {type(fault).__name__} {str(fault)[:80]}",
+            f"broken lock: {wrong_part(fault)}",
             where=where,
             fix="write it again with `stackcheck resolve -o`",
         ) from fault
@@ -209,6 +210,7 @@ def _pin(component: str, entry: dict[str, Any]) -> Pin:
         name=str(entry.get("name") or ""),
         build=str(entry.get("build") or ""),
         index_build=entry.get("index_build"),
+        builds_against=str(entry.get("builds_against") or ""),
         accepts=str(entry.get("accepts") or ""),
         grade=Grade(entry.get("grade") or "unknown"),
         origin=str(entry.get("origin") or ""),
@@ -220,3 +222,11 @@ def _pin(component: str, entry: dict[str, Any]) -> Pin:
         caveats=_texts(entry.get("caveats")),
         sources=_texts(entry.get("sources")),
     )
+
+
+def wrong_part(fault: Exception) -> str:
+    """Return in words what reading a document stumbled over."""
+    if isinstance(fault, KeyError) and fault.args and " " not in str(fault.args[0]):
+        return f"it lacks {str(fault.args[0])[:80]!r}"
+    text = str(fault.args[0] if fault.args else "")[:80]
+    return text if isinstance(fault, KeyError | ValueError) else f"a part has another form ({text})"

@@ -131,6 +131,7 @@ class _Answer:
             name=component.name,
             build=candidate.build.label if candidate.build else "",
             index_build=candidate.index_build,
+            builds_against=component.builds_against,
             accepts="" if brief else self._accepts(name, candidate, exclusions),
             grade=self._grade(name, candidate, broken),
             origin=_origin_word(component, candidate),

@@ -173,6 +173,8 @@ class _Encoder:
         universe = self.universe
         images = [c.image for c in universe.images]
         origin = self._origin(FactOrigin(OriginKind.IMAGE, "an image holds what it holds", (IMAGE,)))
+        fixed = universe.policy.get("image_fixes", ())
+        real = sum(1 << bit for bit, image in enumerate(images) if image is not None)
         rows = self.literals.domains  # candidates by component
         for name, domain in rows.items():
             component = universe.catalog.component(name) if name != IMAGE else None
@@ -196,7 +198,8 @@ class _Encoder:
                     self._forbid({name: 1 << bit, IMAGE: stated | lacking}, origin)
                 else:
                     others |= 1 << bit
-            self._forbid({name: others, IMAGE: stated}, origin)
+            # nobody puts another C library or distribution on top of an image
+            self._forbid({name: others, IMAGE: real if name in fixed else stated}, origin)
 
     def _shipped_together(self, one: str, one_mask: int, other: str, other_mask: int) -> int:
         """Return the images that hold a candidate of each mask: what a vendor ships together is not called broken."""

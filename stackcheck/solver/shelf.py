@@ -83,6 +83,9 @@ class Shelf:
             known = {**image.contents, "os": image.os} if image.os else dict(image.contents)
             if self._is_bare(image):
                 known = {n: v for n, v in known.items() if n not in self.policy.get("wheels_bring", ())}
+            for wanted, reference in self.policy.get("implied_by_release", {}).items():
+                if wanted not in known and wanted not in image.absent:
+                    known.update(self._told_by_release(wanted, reference, known))
             for wanted in self.policy.get("implied_parts", self.policy["must_be_known"]):
                 if wanted not in known and wanted not in image.absent:
                     implied = self._implied(wanted, known)
@@ -90,6 +93,15 @@ class Shelf:
                         known[wanted] = implied
             self._contents[image.name] = known
         return known
+
+    def _told_by_release(self, wanted: str, reference: str, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the version that the release of another part of an image tells in an attribute: Ubuntu 24.04 its glibc."""
+        name, _, attribute = reference.partition(".")
+        component = self.catalog.component(name) if name in known else None
+        version = parsed_version(component, known[name]) if component else None
+        release = match_release(component, version) if component and version else None
+        text = release.attributes.get(attribute) if release else None
+        return {wanted: str(text)} if text else {}
 
     def _is_bare(self, image: Image) -> bool:
         return "base" in image.purpose and self.policy["default_framework"] not in image.contents

@@ -88,7 +88,7 @@ def test_what_compiles_against_torch_is_built_after_it_and_not_in_isolation() ->
         target=Target(gpu="b200"),
         pins=(
             pypi("flash-attn", "2.8.3", build="source"),
-            pypi("transformer-engine-torch", "2.20.2"),
+            pypi("transformer-engine-torch", "2.20.2")._replace(builds_against="torch"),
             pypi("torch", "2.9.0"),
             pypi("some-kernels", "1.0", build="source"),
         ),

@@ -113,3 +113,10 @@ def test_a_missing_root_and_a_ring_of_overlays_are_told(tmp_path: Path) -> None:
     (tmp_path / "overlay.json").write_text('{"base": "."}')
     with pytest.raises(HostError, match="on top of each other"):
         open_tree(str(tmp_path))
+
+
+def test_a_text_that_is_no_text_has_a_content_all_the_same(tmp_path: Path) -> None:
+    """JSON can write half of a surrogate pair; U+DC80 to U+DCFF stand for the bytes of a file that is no UTF-8."""
+    files = tree(tmp_path, files={"/high": "a\ud800b", "/byte": "a\udcffb"})
+    assert files.read("/high") == b"a?b"
+    assert files.read("/byte") == b"a\xffb"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.robust.conftest import ESCAPES, Call, ended_well
+from tests.robust.conftest import DRIVES_A_TERMINAL, ESCAPES, Call, ended_well
 
 _SOURCES = {"s": {"read": "2026-11-29", "ref": "https://example.org/", "word": "report"}}
 _COMMANDS = (
@@ -217,3 +217,60 @@ def test_a_directory_that_is_no_overlay_is_refused(call: Call, place: str) -> No
     outcome = call("resolve", "--gpu", "b200", "--matrices", place)
     ended_well(outcome)
     assert outcome.code == 2
+
+
+def test_lint_shows_titles_without_their_escapes(overlay: Overlay) -> None:
+    for ident in ("a", "b"):
+        text = rules({"torch": True}, title=f"{ESCAPES} {{no.such.word}}", severity="info")
+        overlay.write(f"rules/{ident}.json", text)
+    outcome = overlay.call("matrices", "lint", "--quick", "-v", "--matrices", str(overlay.folder))
+    assert DRIVES_A_TERMINAL.search(outcome.out) is None
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "^(a+)+$", "(?:a{1,1000}){1,1000}b", "(", "a{99999999999999999999}"]
+)
+@pytest.mark.parametrize("kind", ["signature", "rule"])
+def test_patterns_that_can_take_for_ever_are_refused_at_once(
+    overlay: Overlay, tmp_path: Path, kind: str, pattern: str
+) -> None:
+    if kind == "rule":
+        overlay.write("rules/own.json", rules({"env:NCCL_PROTO": {"matches": pattern}}))
+    else:
+        signature = {"id": "own", "description": "d", "anchors": ["aaa"], "pattern": pattern, "formats": ["any"], "sources": ["s"]}  # fmt: skip
+        overlay.write(
+            "signatures/own.json",
+            json.dumps({"read": "2026-11-29", "sources": _SOURCES, "signatures": [signature]}),
+        )
+    text = tmp_path / "log"
+    text.write_text(f"{'a' * 40}!\nNCCL_PROTO={'a' * 40}!\n")
+    outcome = overlay.call("check", str(text), "--matrices", str(overlay.folder))
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert f"pattern {pattern!r}: " in outcome.message
+    linted = overlay.call("matrices", "lint", "--quick", "--matrices", str(overlay.folder))
+    assert linted.code == 1
+    assert f"pattern {pattern!r}: " in linted.out
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("wanted", [{}]),
+        ("wanted", ["driver"]),
+        ("derive", [{"from": "torch.cuda"}]),
+        ("decide", "torch"),
+        ("prefer", {"os": "ubuntu-24.04"}),
+        ("gpu_row_kind", {"driver": "driver-too-old"}),
+        ("kind_order", ["no-such-kind"]),
+        ("purposes", {}),
+        ("image_families", {}),
+        ("implied_by_release", {"glibc": "os"}),
+        ("one_at_a_time", [7]),
+    ],
+    ids=str,
+)
+def test_a_policy_of_another_shape_is_refused(overlay: Overlay, key: str, value: Any) -> None:
+    shipped = json.loads((Path(__file__).parents[2] / "matrices" / "policy.json").read_text())
+    overlay.write("policy.json", json.dumps({**shipped, key: value}))
+    assert set(overlay.end_well()) == {2}

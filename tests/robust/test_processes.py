@@ -136,3 +136,42 @@ def test_little_memory_is_told(tmp_path: Path) -> None:
     assert done.returncode in (0, 1, 2)
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 1
+
+
+def test_a_dash_is_standard_output(spawn: Call, tmp_path: Path) -> None:
+    (tmp_path / "freeze.txt").write_text("torch==2.9.1\n")
+    assert "no findings" in spawn("check", "freeze.txt", "-o", "-").out
+    assert json.loads(spawn("resolve", "--gpu", "b200", "-o", "-").out)["status"] == "solved"
+    assert spawn("graph", "--component", "nccl", "-o", "-").out.startswith("digraph")
+    outcome = spawn("resolve", "--gpu", "b200", "-o", "-", "--format", "json")
+    ended_well(outcome)
+    assert outcome.code == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["freeze.txt"]
+
+
+@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="needs /dev/full")
+def test_streams_that_nobody_can_write_to_are_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "freeze.txt").write_text("torch==2.9.1\n")
+    for arguments in (("check", "freeze.txt"), ("check", "missing"), ("check", "--nonsense")):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([*_STACKCHECK, *arguments], stdout=full, stderr=full, cwd=tmp_path, env=clean_environment(), check=False)  # fmt: skip
+        assert done.returncode == 2, arguments
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "false"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": ""}, True),
+        ({"FORCE_COLOR": "", "TERM": "xterm"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, False),
+    ],
+    ids=str,
+)
+def test_colour_into_a_pipe_only_if_it_is_wished(
+    spawn: Call, environment: dict[str, str], coloured: bool
+) -> None:
+    assert ("\x1b[" in spawn("show", "gpu", "b200", **environment).out) is coloured

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.robust.conftest import Call, Inventory, ended_well
+from tests.robust.conftest import Call, Inventory, Outcome, ended_well
 
 # What healthy machines print, one program a text. Nothing in them may be an error.
 _WELL = {
@@ -63,6 +63,39 @@ _WELL = {
         "Collecting triton==3.5.1 (from torch==2.9.1)\n    Found existing installation: torch 2.8.0\n"
         "Successfully installed nvidia-nccl-cu12-2.27.5 torch-2.9.1 triton-3.5.1\n"
         "WARNING: Running pip as the 'root' user can result in broken permissions\nNo broken requirements found.\n"
+    ),
+    "docker inspect": (
+        '[{"Id":"3f","State":{"Status":"running","OOMKilled": false,"ExitCode": 0},"Config":{"Env":["NCCL_VERSION=2.27.7"]}}]\n'
+    ),
+    "systemd": (
+        "  nvidia-imex.service  loaded inactive dead  NVIDIA IMEX service\nnvidia-imex.service: recovered from failed state\n"
+        "nvlsm.service: Main process exited, code=exited, status=0/SUCCESS\nnvlsm[99]: Errors: 0\nfabricmanager.service: error count 0\n"
+    ),
+    "rdma": (
+        "libibverbs: Warning: couldn't load driver 'libvmw_pvrdma-rdmav34.so': libvmw_pvrdma-rdmav34.so: cannot open shared object file:"
+        " No such file or directory\nRLIMIT_MEMLOCK limit: unlimited\nSet RLIMIT_MEMLOCK limit to unlimited\n"
+    ),
+    "sysctl": "kernel.apparmor_restrict_unprivileged_userns = 1\n",
+    "signals": "signal handlers installed for SIGTERM, SIGBUS\n",
+    "another way taken": (
+        "INFO 08-21 12:22:33 [cuda.py:12] FlashMLA is not supported on this device, using FLASH_ATTN backend\n"
+        "MXFP4 is only supported on blackwell; using bf16\nFalling back to cpu offload\n"
+        "Some features require CUDA_DEVICE_MAX_CONNECTIONS=1, which is set.\n"
+        "cuDNN frontend: CUDNN_STATUS_NOT_SUPPORTED for engine 5, skipped\n"
+        "INFO peer access is not supported between these two devices, using copy\nNo devices were found that need updating\n"
+    ),
+    "memory": "Detected 0 oom_kill events\nno oom_kill event\n",
+    "advice": (
+        '# If you see "no kernel image is available for execution on the device", rebuild\n'
+        "If you get `CUDA error: no kernel image is available for execution on the device`, set TORCH_CUDA_ARCH_LIST.\n"
+    ),
+    "changes and sources": (
+        '- Fix "CUDA error: an illegal memory access was encountered" in fused kernel (#1234)\n'
+        "* [Kernel] Fixed NCCL WARN Cuda failure 'out of memory' when many communicators exist\n"
+        '    raise RuntimeError("CUDA error: no kernel image is available for execution on the device")\n'
+        '            logger.error("NCCL error: unhandled system error")\n'
+        "#define CUDA_ERROR_NO_BINARY_FOR_GPU 209\n"
+        '$ grep -r "no kernel image is available for execution on the device" .\n'
     ),
     "counts of nothing": "NVRM: Xid messages: none\nNo Xid errors found\nECC errors: uncorrectable 0\nexit code: 0\nOut of memory: 0 times\n",
 }  # fmt: skip
@@ -134,3 +167,97 @@ def test_an_inventory_with_nothing_in_it_is_not_healthy(call: Call, inventory: I
     ended_well(outcome)
     assert outcome.code == 2
     assert "nothing in it" in outcome.message
+
+
+_ILL = {
+    "RuntimeError: CUDA error: no kernel image is available for execution on the device": "log-no-kernel-image",
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0": "log-process-killed-for-memory",
+    "rank 0 Out of memory: Killed process 12 (python)": "log-process-killed-for-memory",
+    "    Reason:       OOMKilled": "log-out-of-memory-killed",
+    "FlashMLA is only supported on Hopper and Blackwell devices": "log-flash-mla-arch",
+    "ValueError: NVFP4 requires Blackwell": "log-fp4-needs-blackwell",
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGBUS": "log-bus-error",
+    "Signal 7 (SIGBUS) received by PID 99": "log-bus-error",
+    "libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes. This will severely limit memory registrations.": "log-memlock-refused",
+    "nvlsm.service: Main process exited, code=exited, status=1/FAILURE": "log-nvlsm-prerequisite",
+    "nvidia-imex.service: Failed with result 'exit-code'.": "log-imex-not-running",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED": "unexplained-cudnn-error",
+    "No devices were found": "log-nvidia-smi-no-devices",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", _ILL)
+def test_the_same_words_about_a_failure_are_an_error(call: Call, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "text"
+    path.write_text(f"{line}\n")
+    outcome = call("check", str(path), "--format", "json")
+    assert _ILL[line] in [f["id"] for f in outcome.json["findings"] if f["severity"] == "error"], (
+        outcome.json["findings"]
+    )
+
+
+def _findings(outcome: Outcome) -> dict[str, str]:
+    ended_well(outcome)
+    return {f["id"]: f["severity"] for f in outcome.json["findings"]}
+
+
+def test_two_driver_versions_are_told_whatever_their_order(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "dmesg").write_text(
+        "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
+    )
+    (tmp_path / "smi").write_text(
+        "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
+    )
+    names = [str(tmp_path / "dmesg"), str(tmp_path / "smi")]
+    one = _findings(call("check", *names, "--gpu", "b200", "--format", "json"))
+    assert one == _findings(call("check", *reversed(names), "--gpu", "b200", "--format", "json"))
+    assert one["two-versions-driver"] == "info"
+    assert one["driver-below-gpu-floor"] == "error", "the oldest counts"
+
+
+@pytest.mark.parametrize("versions", [["580.95.05"], ["580.95.05", "580.95.05-1ubuntu1"], ["580.95.05", ""]])
+def test_one_driver_version_in_two_spellings_is_one(
+    call: Call, inventory: Inventory, versions: list[str]
+) -> None:
+    outcome = call("check", inventory(components={"driver": versions}), "--format", "json")
+    assert "two-versions-driver" not in _findings(outcome)
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ({"gpu": {"model": "h100"}, "instance": "p6-b200.48xlarge"}, "target-contradiction"),
+        ({"gpu": {"model": "b200"}, "arch": "aarch64"}, "target-contradiction"),
+        ({"instance": "p5.48xlarge", "arch": "aarch64", "gpu": None}, "target-contradiction"),
+        ({"gpu": {"model": "NVIDIA Z9000"}}, "gpu-unknown"),
+    ],
+)
+def test_what_cannot_be_or_is_not_known_is_told(
+    call: Call, inventory: Inventory, parts: dict[str, Any], found: str
+) -> None:
+    path = inventory(components={"torch": "2.9.1"}, **parts)
+    assert _findings(call("check", path, "--format", "json")).get(found) == "info"
+    assert call("explain", found).code == 0
+
+
+def test_a_flag_against_the_texts_is_told(call: Call, inventory: Inventory) -> None:
+    path = inventory(components={"torch": "2.9.1"})
+    outcome = call("check", path, "--gpu", "h100")
+    assert outcome.message == "--gpu h100: what is read says b200; judged for h100, as asked"
+    assert call("check", path, "--gpu", "B200").err == ""
+    outcome = call("check", path, "--gpu", "h100", "--instance", "p6-b200.48xlarge")
+    ended_well(outcome)
+    assert outcome.code == 2
+
+
+def test_the_kernel_of_a_kubernetes_node_is_no_distribution(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "describe"
+    path.write_text(
+        "System Info:\n  OS Image:                   Amazon Linux 2023.9.20251014\n"
+        "  Kernel Version:             6.1.150-174.273.amzn2023.x86_64\n"
+    )
+    seen = call("check", str(path), "--format", "json").json["inventory"]["components"]
+    assert [o["version"] for o in seen["kernel"]] == ["6.1.150-174.273.amzn2023.x86_64"]
+    assert [o["version"] for o in seen["os"]] == ["amzn-2023"]
+    path.write_text("the node runs Amazon Linux 2023.9.20251014 and torch 2.9.1\n")
+    assert "kernel" not in call("check", str(path), "--format", "json").json["inventory"]["components"]

@@ -16,6 +16,11 @@ _SHORT = Lazy(
     r"\s{0,4}(?P<name>_?[A-Za-z][\w.-]{0,80})\s{1,80}(?P<version>\d[\w.!+]{0,60})\s{1,60}(?P<channel>conda-forge|nvidia|pytorch|defaults|pkgs/main|anaconda)\s{0,20}\Z"
 )
 _EXPORT = Lazy(r"(?P<name>_?[a-z][\w.-]{0,80})=(?P<version>\d[\w.!+]{0,60})=(?P<build>[\w.]{1,80})\Z")
+_MAYBE = (
+    Lazy(  # what every row and heading begins with: most lines of a long log do not, and need no second look
+        r"\s{0,80}(?:- )?_?[A-Za-z][\w.-]{0,80}(?:\s{1,80}|=)\d|# packages in|# Name|  Name"
+    )
+)
 _BUILD = Lazy(
     r"(?:py|cuda|h[0-9a-f]{6,}|cpu|gpu|mkl|openblas|pyh|nompi|mpi)[\w.]*_\w+|\w*py\d{2,3}\w*|h[0-9a-f]{6,}\w*|\d{1,3}"
 )
@@ -31,8 +36,11 @@ def sniff(text: str) -> float:
 def read(draft: Draft) -> None:
     """Record the packages of an environment; rows from PyPI among them."""
     inside = "conda list" in draft.source.command or "mamba list" in draft.source.command
+    maybe = _MAYBE.compiled().match
     for line in draft.source.open():
         text = line.text
+        if not maybe(text):
+            continue
         if text.startswith(("# packages in environment", "# Name")) or (
             text.startswith("  Name") and "Version" in text
         ):

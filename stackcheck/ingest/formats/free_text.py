@@ -31,6 +31,7 @@ _NOT_A_FACT = Lazy(
     re.IGNORECASE,
 )
 _ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
+_KERNEL = Lazy(r"\d{1,2}\.\d{1,3}\.\d")
 _DIGIT = Lazy(r"\d")
 _LINES = 6_000  # of text that no format takes; what is longer is some program's log, not what a person wrote
 _NOT_NAMES = frozenset(
@@ -75,8 +76,8 @@ def _versions(draft: Draft, text: str, line: Line) -> None:
         component = _component(draft, text, match)
         if component == "cuda" and re.search(r"CUDA Version\s{0,3}:", match[0]):
             continue  # nvidia-smi's word for the newest CUDA of the driver
-        if component == "kernel" and match["version"].count(".") < 2:
-            continue  # "Enterprise Linux 9.6" is a distribution
+        if component == "kernel" and not _KERNEL.match(match["version"]):
+            continue  # "Enterprise Linux 9.6" and "Amazon Linux 2023.9.20251014" are distributions
         if component:
             draft.component(component, match["version"], line)
 

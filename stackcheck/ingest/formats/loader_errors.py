@@ -131,6 +131,7 @@ _ROWS: tuple[Row, ...] = (
     ("Errno", r"\[Errno \d{1,4}\]", understood),
 )  # fmt: skip
 _TABLE = Table(_ROWS)
+WORDS = _TABLE.anchors
 
 
 def sniff(text: str) -> float:

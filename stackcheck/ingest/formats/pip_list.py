@@ -16,6 +16,9 @@ _ROW = Lazy(
     r"(?:\s{1,40}(?P<rest>(?:pypi_?\d?|/|https?:|file:)\S{0,400}))?\s{0,40}\Z"
 )
 _SHOWN = Lazy(r"(?P<key>Name|Package|Version|Location): (?P<value>\S{1,300})\s*\Z")
+_MAYBE = Lazy(
+    r"\s{0,4}(?:Package\s|---|[A-Za-z0-9][\w.-]{0,80}\s{1,80}\d)|(?:Name|Package|Version|Location): "
+)
 _COMMANDS = ("pip list", "pip3 list", "pip freeze", "pip3 freeze", "pip show", "uv pip", "conda list")
 
 
@@ -30,8 +33,11 @@ def read(draft: Draft) -> None:
     """Record the packages that belong to known components."""
     inside = any(c in draft.source.command for c in _COMMANDS)
     name = ""
+    maybe = _MAYBE.compiled().match
     for line in draft.source.open():
         text = line.text
+        if not maybe(text):
+            continue
         if _HEADER.match(text):
             inside = True
             draft.source.claim(line.number)

@@ -36,9 +36,8 @@ class Table:
         """Apply the table to all open lines."""
         text = draft.source.text
         present = [row for row in self._rows if row[0] in text]
-        if present:
-            for line in list(draft.source.open()):
-                self._apply(present, draft, line.text, line)
+        for line in draft.source.holding({anchor for anchor, _, _ in present}):
+            self._apply(present, draft, line.text, line)
 
     def apply(self, draft: Draft, text: str, line: Line) -> None:
         """Apply the table to `text`, a part of `line`."""

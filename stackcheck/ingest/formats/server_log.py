@@ -69,6 +69,7 @@ _ROWS: tuple[Row, ...] = (
     ("GDRCopy", r"GDRCopy.{0,40}?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", component("gdrcopy")),
 )  # fmt: skip
 _TABLE = Table(_ROWS)
+WORDS = _TABLE.anchors
 
 
 def sniff(text: str) -> float:

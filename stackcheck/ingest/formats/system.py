@@ -133,6 +133,8 @@ _ROWS: tuple[Row, ...] = (
     *((name, rf"\A\W{{0,4}}({name}[A-Za-z/ ]{{0,30}}?)(?: release)? (\d[\d.]{{0,12}})\b", _os) for name in _DISTRIBUTIONS),
     (", kernel ", rf", kernel {_KERNEL}", component("kernel", scope="host")),
     ("kernel: ", rf"\bkernel: {_KERNEL}\s*\Z", component("kernel", scope="host")),
+    ("Kernel Version:", rf"\A\s{{0,8}}Kernel Version:\s{{1,40}}{_KERNEL}\s*\Z", component("kernel", scope="host")),
+    ("OS Image:", r"\A\s{0,8}OS Image:\s{1,40}([A-Z][A-Za-z ]{1,40}?) (?:release )?(\d[\d.]{0,12})", _os),
     ("kernel release", rf"kernel release\s{{0,10}}[:=] {_KERNEL}", component("kernel", scope="host")),
     (" mtu ", r"\A\s{0,4}\d{1,4}: ([\w.@-]{1,40}?)(?:@[\w.-]{1,40})?: <", _interface),
     ("ip -o link: ", r"ip -o link: ([\w.,@ -]{1,600})", _interface_list),
@@ -148,6 +150,7 @@ _ROWS: tuple[Row, ...] = (
     ("Architecture:", r"Architecture:\s{1,40}(x86_64|aarch64)\b", lambda draft, match, line: draft.single("arch", match[1], line)),
 )  # fmt: skip
 _TABLE = Table(_ROWS)
+WORDS = _TABLE.anchors
 
 
 def sniff(text: str) -> float:
