@@ -22,7 +22,7 @@ _INLINE = Lazy(
 _DESCRIBED = Lazy(r"\s{2,20}(?P<name>[A-Z][A-Z0-9_]{2,79}):\s{1,12}(?P<value>\S.{0,2000})\Z")
 _IMAGE = Lazy(r"\s{0,60}-?\s{0,4}[Ii]mage: {1,20}['\"]?(?P<image>[\w][\w.:/@-]{2,250})['\"]?\s*\Z")
 _AMOUNT = Lazy(
-    r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=]| ) ?['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
+    r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=] {0,30}| {1,2})['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
 )
 _KUBELET = Lazy(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
 _BYTES = {
