@@ -269,6 +269,8 @@ def test_kubectl_describe_sets_amounts_in_columns() -> None:
     found = read_text(
         "Name:               hyperpod-i-0a1b2c\nLabels:             node.kubernetes.io/instance-type=ml.p5.48xlarge\n"
         "Capacity:\n  nvidia.com/gpu:         8\n  vpc.amazonaws.com/efa:  32\n"
+        "System Info:\n  Kernel Version:             6.1.141-155.222.amzn2023.x86_64\n"
     )
+    assert versions(found, "kernel") == {"6.1.141-155.222.amzn2023.x86_64"}
     assert found.gpu_count == 8
     assert found.facts["limit:vpc.amazonaws.com/efa"] == 32

@@ -27,11 +27,12 @@ _IMAGE = Lazy(
 _NOT_A_FACT = Lazy(
     r"\b(?:requires?|required|needs?|needed|supports?|supported|expected|expects|minimum|at least|or (?:newer|later|higher|above)|recommend\w*|"
     r"upgrad\w+|downgrad\w+|install|please|should|must|instead of|than|until|before|since|compiled (?:with|for|against)|built (?:with|for|against)|"
-    r"does ?n.t match|does not match|mismatch\w*|fixed in|works?|worked|hangs? with|vs|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
+    r"does ?n.t match|does not match|mismatch\w*|fixed in|works?|worked|hangs? with|vs|attempting|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
     re.IGNORECASE,
 )
 _ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")
 _DIGIT = Lazy(r"\d")
+_YEAR = Lazy(r"20\d\d\.")
 _LINES = 6_000  # of text that no format takes; what is longer is some program's log, not what a person wrote
 _NOT_NAMES = frozenset(
     ("version", "release", "using", "with", "and", "or", "on", "in", "at", "to", "is", "for", "from", "of")
@@ -75,8 +76,8 @@ def _versions(draft: Draft, text: str, line: Line) -> None:
         component = _component(draft, text, match)
         if component == "cuda" and re.search(r"CUDA Version\s{0,3}:", match[0]):
             continue  # nvidia-smi's word for the newest CUDA of the driver
-        if component == "kernel" and match["version"].count(".") < 2:
-            continue  # "Enterprise Linux 9.6" is a distribution
+        if component == "kernel" and (match["version"].count(".") < 2 or _YEAR.match(match["version"])):
+            continue  # "Enterprise Linux 9.6" and "Amazon Linux 2023.8.20250804" are distributions
         if component:
             draft.component(component, match["version"], line)
 
