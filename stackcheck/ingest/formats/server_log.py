@@ -71,6 +71,8 @@ _ROWS: tuple[Row, ...] = (
     ("NVIDIA Container Toolkit CLI version", rf"CLI version {_V}", component("nvidia-container-toolkit", scope="host")),
     ("Fabric Manager version is", rf"Fabric Manager version is ?: {_V}", component("fabric-manager", scope="host")),
     ("fabric manager version", rf"fabric manager version {_V} (?:doesn't|does not) match with driver version {_V}", _fabric_manager),
+    ("IMEX version ", rf"IMEX version {_V} is running", component("imex", scope="host", loaded=True)),
+    ("Domain State: ", r"\ADomain State: (UP|DOWN|DEGRADED)\b", text("imex_domain_state")),
     ("with kernel driver version", rf"Using CUDA (\d{{1,2}}\.\d{{1,2}}) driver version {_V} with kernel driver version {_V}", _forward_compatibility),
     ("nccl", r"\bnccl(?:[ _]version)?['\"]?[:= ]{1,3}\((\d{1,2}), ?(\d{1,3}), ?(\d{1,3})\)", _nccl_tuple),
     ("cudnn", r"\bcudnn(?:[ _]version)?['\"]?[:= ]{1,3}(\d{4,6})\b(?!\.)", _cudnn_code),
