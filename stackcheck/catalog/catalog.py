@@ -145,7 +145,8 @@ class Catalog:
         return tuple(n.removesuffix(".json") for n in self._store.names("instances"))
 
     def instance(self, name: str) -> Instance | None:
-        """Return the instance type of this id, or None."""
+        """Return the instance type of this id, or None; SageMaker puts `ml.` before the name of EC2."""
+        name = name.removeprefix("ml.")
         if name not in self._instances:
             file = f"instances/{name}.json"
             known = name in self.instance_ids

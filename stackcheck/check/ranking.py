@@ -127,9 +127,13 @@ def _better_told(guess: Finding, by_id: Mapping[str, Finding]) -> Finding | None
         for f in by_id.values()
         if not _is_guess(f)
         and f.severity.rank <= guess.severity.rank
-        and (any(e.subject.startswith("log:") for e in f.evidence) or set(f.subjects) & set(guess.subjects))
+        and (any(e.subject.startswith(_LINES) for e in f.evidence) or set(f.subjects) & set(guess.subjects))
     ]
     return min(others, key=lambda f: (f.severity.rank, f.id), default=None)
+
+
+_LINES = ("log:", "fact:xid")
+"""Subjects that a line told: a log's, or the kernel's own."""
 
 
 def _is_guess(finding: Finding) -> bool:

@@ -44,11 +44,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         ) from fault
 
 
-def with_log_facts(inventory: Inventory, signatures: Sequence[Signature]) -> Inventory:
-    """Return the inventory with a fact `log:ID` for each signature found in its texts, and the line as evidence."""
+def with_log_facts(
+    inventory: Inventory, signatures: Sequence[Signature], harmless: Sequence[str] = ()
+) -> Inventory:
+    """Return the inventory with a fact `log:ID` for each signature found in its texts, and the line as evidence.
+
+    A line that holds one of the `harmless` phrases is a program's note of something that it did without; no signature sees it.
+    """
     if not inventory.texts:
         return inventory
-    searched = [_Searched(text, signatures) for text in inventory.texts]
+    searched = [_Searched(text, signatures, harmless) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
     told = [s for s in signatures if not s.id.startswith(GUESS)]
@@ -110,8 +115,9 @@ def _is_denied(match: re.Match[str]) -> bool:
 class _Searched:
     """A text as it is searched: whole if it is short, else without lines that differ from many others in numbers only."""
 
-    def __init__(self, text: Text, signatures: Sequence[Signature]) -> None:
+    def __init__(self, text: Text, signatures: Sequence[Signature], harmless: Sequence[str]) -> None:
         self.name = text.name
+        self._harmless = harmless
         self.content = text.content
         self._numbers: Sequence[int] = ()
         self._starts: Sequence[int] = ()
@@ -149,6 +155,7 @@ class _Searched:
                 if (
                     match is not None
                     and not _is_denied(match)
+                    and not any(h in line for h in self._harmless)
                     and not (known and self._is_known(line, known))
                 ):
                     return match, self._line(start)

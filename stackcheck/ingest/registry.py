@@ -97,6 +97,7 @@ INGESTERS: tuple[Format, ...] = (
     Format("shell", "shell session", "shell", ("cannot access", "could not be found", "unit file state", "Active: ", " run ", "srun ", "mpirun ", "torchrun ", "python", "vllm ", "launch", "deepspeed "), commands=_ALWAYS),
     Format("efa-packages", "EFA installer package list", "efa_packages", ("EFA installer version",),
            names=("efa_installed_packages",), commands=("efa_installed_packages",)),
+    Format("rdma-ports", "ibstat or ibv_devinfo", "rdma_ports", ("hca_id:", "CA '")),
     Format("fi-info", "fi_info", "fi_info", ("fi_getinfo", "provider: ", "libfabric: ", "fi_info: ")),
     Format("ds-report", "ds_report", "ds_report", ("DeepSpeed", "deepspeed info", "torch cuda version")),
     Format("kernel-log", "kernel log", "kernel_log",

@@ -69,3 +69,11 @@ def test_lspci() -> None:
 def test_image_and_architecture() -> None:
     found = read_text("image vllm/vllm-openai:v0.15.0, host driver 580.95.05 | aarch64\n")
     assert (found.image, found.arch) == ("vllm/vllm-openai:v0.15.0", "aarch64")
+
+
+def test_names_of_interfaces_and_distributions_are_no_versions() -> None:
+    found = read_text(
+        "You are attempting to use Flash Attention 2.0 with a model not initialized on GPU. Make sure to move the model\n"
+        "  OS Image:                   Amazon Linux 2023.8.20250804\n"
+    )
+    assert found.components == {}

@@ -86,3 +86,13 @@ def test_ds_report() -> None:
     assert versions(found, "cuda-toolkit") == {"12.6"}
     assert attributes(found, "deepspeed") == {"torch": "2.7", "cuda": "12.8"}
     assert found.facts["limit:shm"] == 64 << 20
+
+
+def test_the_banner_of_an_image_names_its_compat_library() -> None:
+    found = read_text(
+        "NOTE: CUDA Forward Compatibility mode ENABLED.\n"
+        "  Using CUDA 13.0 driver version 580.82.07 with kernel driver version 570.172.08.\n"
+    )
+    assert versions(found, "cuda-compat") == {"580.82.07"}
+    assert versions(found, "driver") == {"570.172.08"}
+    assert versions(found, "cuda") == {"13.0"}

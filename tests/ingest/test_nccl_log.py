@@ -158,3 +158,11 @@ def test_short_and_long_versions_of_one_library_are_one() -> None:
     found = read_text("fi_info: 2.1.0amzn5.0\n" + _PREFIX + "NET/OFI Using Libfabric version 2.1\n")
     assert versions(found, "libfabric") == {"2.1.0amzn5.0"}
     assert any(o.loaded for o in found.components["libfabric"])
+
+
+def test_a_variable_that_nccl_repeats_is_part_of_the_environment() -> None:
+    found = read_text(
+        "n1:1:2 [0] NCCL INFO NCCL_IB_HCA set to mlx5_0,mlx5_1\n"
+        "n1:1:2 [0] NCCL INFO NET/OFI Running on p5.48xlarge platform, NCCL_TOPO_FILE environment variable is already set to /opt/x.xml\n"
+    )
+    assert dict(found.environment) == {"NCCL_IB_HCA": "mlx5_0,mlx5_1"}

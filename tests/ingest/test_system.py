@@ -263,3 +263,14 @@ def test_keys_of_os_release_are_no_variables() -> None:
     assert (
         read_text('PRETTY_NAME="Ubuntu 22.04.5 LTS"\nNAME="Ubuntu"\nVERSION_ID="22.04"\n').environment == {}
     )
+
+
+def test_kubectl_describe_sets_amounts_in_columns() -> None:
+    found = read_text(
+        "Name:               hyperpod-i-0a1b2c\nLabels:             node.kubernetes.io/instance-type=ml.p5.48xlarge\n"
+        "Capacity:\n  nvidia.com/gpu:         8\n  vpc.amazonaws.com/efa:  32\n"
+        "System Info:\n  Kernel Version:             6.1.141-155.222.amzn2023.x86_64\n"
+    )
+    assert versions(found, "kernel") == {"6.1.141-155.222.amzn2023.x86_64"}
+    assert found.gpu_count == 8
+    assert found.facts["limit:vpc.amazonaws.com/efa"] == 32

@@ -49,6 +49,8 @@ def _component(component: str, *, loaded: bool | None = None) -> Handler:
 
 
 def _cuda_of_torch(draft: Draft, value: str, line: Line) -> None:
+    if value.strip() == "None":  # builds for other accelerators say N/A
+        draft.component("torch", "", line, attributes={"accelerator": "cpu"})
     match = _VERSION.match(value.strip())
     if match is None:
         return
@@ -214,7 +216,7 @@ class _Report:
         self.draft.source.claim(line.number)
         if key == "cudnn version":
             self.cudnn_follows = "one of the following" in value
-        if not _absent(value):
+        if not _absent(value) or handler is _cuda_of_torch:
             handler(self.draft, value, line)
 
     def _sglang(self, key: str, value: str, line: Line) -> None:

@@ -27,7 +27,7 @@ _IMAGE = Lazy(
 _NOT_A_FACT = Lazy(
     r"\b(?:requires?|required|needs?|needed|supports?|supported|expected|expects|minimum|at least|or (?:newer|later|higher|above)|recommend\w*|"
     r"upgrad\w+|downgrad\w+|install|please|should|must|instead of|than|until|before|since|compiled (?:with|for|against)|built (?:with|for|against)|"
-    r"does ?n.t match|does not match|mismatch\w*|fixed in|works?|worked|hangs? with|vs|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
+    r"does ?n.t match|does not match|mismatch\w*|fixed in|works?|worked|hangs? with|vs|attempting|tested|compatible|incompatible|conflict\w*|available|latest|wants?|>=|<=|!=|~=|deprecated)\b|>=|<=|[<>~^]=?\s?\d",
     re.IGNORECASE,
 )
 _ARCH = Lazy(r"(?<![\w-])(x86_64|aarch64)(?![\w-])")

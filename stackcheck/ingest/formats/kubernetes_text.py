@@ -22,9 +22,10 @@ _INLINE = Lazy(
 _DESCRIBED = Lazy(r"\s{2,20}(?P<name>[A-Z][A-Z0-9_]{2,79}):\s{1,12}(?P<value>\S.{0,2000})\Z")
 _IMAGE = Lazy(r"\s{0,60}-?\s{0,4}[Ii]mage: {1,20}['\"]?(?P<image>[\w][\w.:/@-]{2,250})['\"]?\s*\Z")
 _AMOUNT = Lazy(
-    r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=]| ) ?['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
+    r"(?P<name>vpc\.amazonaws\.com/efa|nvidia\.com/gpu|hugepages-2Mi|hugepages-1Gi|memory|rdma/[\w-]{1,40})['\"]?(?:[:=] {0,30}| {1,2})['\"]?(?P<value>\d{1,12})(?P<unit>Ki|Mi|Gi|Ti|k|M|G|T)?['\"]?(?=[\s,]|\Z)"
 )
 _KUBELET = Lazy(r"\s{0,8}Kubelet Version:\s{1,20}v?(\d{1,3}\.\d{1,3}[\w.+-]{0,40})")
+_KERNEL = Lazy(r"\s{0,8}Kernel Version:\s{1,20}(\d{1,3}\.\d{1,4}\.[\w.+-]{1,80})")
 _BYTES = {
     "": 1,
     "k": 1000,
@@ -95,6 +96,8 @@ def read(draft: Draft) -> None:
                 draft.single("image", match["image"], line)
         elif match := _KUBELET.match(text):
             draft.component("kubernetes", match[1], line, scope="cluster")
+        elif match := _KERNEL.match(text):
+            draft.component("kernel", match[1], line, scope="host")
         elif section in ("limits", "capacity", "allocatable") and (match := _AMOUNT.search(text)):
             _amount(draft, match, section, line)
     if labels and first:

@@ -145,6 +145,7 @@ _ROWS: tuple[Row, ...] = (
     ("Mismatched NCCL", r"version (\d{4,6}) rank \d{1,9} version (\d{4,6})", _mismatch),
     ("cudaDriverVersion ", r"cudaDriverVersion (\d{4,6})", _driver_cuda),
     (" set by environment to ", r"\b([A-Z][A-Z0-9_]{2,79}) set by environment to (.{0,4000})", _environment),
+    (" set to ", r"\b(NCCL_[A-Z0-9_]{2,60}) set to (\S.{0,4000})", _environment),
     ("Loaded net plugin ", r"Loaded net plugin (\S.{0,60}?)(?: \(v(\d{1,3})\))?\.?\s*\Z", _plugin),
     ("Successfully loaded external ", r"Successfully loaded external (?:network )?plugin (\S{1,200})()", _plugin),
     ("NET/Plugin", r"Could not find|No plugin found|Plugin load.{0,200} returned|cannot open shared|undefined symbol|' not found", _no_plugin),

@@ -27,6 +27,13 @@ def _fabric_manager(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.component("driver", match[2], line, scope="host", loaded=True)
 
 
+def _forward_compatibility(draft: Draft, match: re.Match[str], line: Line) -> None:
+    """Banner of an image: which user-mode driver its compat library brings, over which driver of the host."""
+    draft.component("cuda-compat", match[2], line, loaded=True, attributes={"cuda": match[1]})
+    draft.component("cuda", match[1], line, scope="container")
+    draft.component("driver", match[3], line, scope="host", loaded=True)
+
+
 def _nccl_tuple(draft: Draft, match: re.Match[str], line: Line) -> None:
     draft.component("nccl", ".".join(match.groups()), line, loaded=True)
 
@@ -64,6 +71,9 @@ _ROWS: tuple[Row, ...] = (
     ("NVIDIA Container Toolkit CLI version", rf"CLI version {_V}", component("nvidia-container-toolkit", scope="host")),
     ("Fabric Manager version is", rf"Fabric Manager version is ?: {_V}", component("fabric-manager", scope="host")),
     ("fabric manager version", rf"fabric manager version {_V} (?:doesn't|does not) match with driver version {_V}", _fabric_manager),
+    ("IMEX version ", rf"IMEX version {_V} is running", component("imex", scope="host", loaded=True)),
+    ("Domain State: ", r"\ADomain State: (UP|DOWN|DEGRADED)\b", text("imex_domain_state")),
+    ("with kernel driver version", rf"Using CUDA (\d{{1,2}}\.\d{{1,2}}) driver version {_V} with kernel driver version {_V}", _forward_compatibility),
     ("nccl", r"\bnccl(?:[ _]version)?['\"]?[:= ]{1,3}\((\d{1,2}), ?(\d{1,3}), ?(\d{1,3})\)", _nccl_tuple),
     ("cudnn", r"\bcudnn(?:[ _]version)?['\"]?[:= ]{1,3}(\d{4,6})\b(?!\.)", _cudnn_code),
     ("GDRCopy", r"GDRCopy.{0,40}?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", component("gdrcopy")),

@@ -144,6 +144,7 @@ _ROWS: tuple[Row, ...] = (
     ("hca_id:", r"hca_id:\s{1,8}([\w-]{1,40})", member("hcas")),
     ("ACSCtl:", r"ACSCtl:.{0,40}SrcValid\+", truth("acs_enabled", True)),
     ("iommu", r"\biommu(?:\.passthrough)?=(?:pt|1)\b", truth("iommu", "passthrough")),
+    ("numa_balancing", r"\bnuma_balancing\s{0,3}[:=]\s{0,3}(\d)\s*\Z", number("numa_balancing")),
     ("GLIBCXX_", r"\AGLIBCXX_(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)\s*\Z", member("glibcxx_provided")),
     ("Model name:", r"Model name:\s{1,40}(\S.{1,80})", text("cpu_model")),
     ("CPU(s):", r"\ACPU\(s\):\s{1,40}(\d{1,5})", largest("cpu_count")),
