@@ -5,12 +5,14 @@ A command that needs four components parses four files; `Catalog.everything()` r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
 from stackcheck.catalog import parse, parse_rule
 from stackcheck.catalog.rulebook import Rulebook
+from stackcheck.model.errors import MatrixError
 from stackcheck.model.release import Component, Gpu, Image, Instance
 from stackcheck.model.rule import TARGET_SUBJECTS, Rule, Signature
 
@@ -192,6 +194,19 @@ class Catalog:
         """What each image family implies (images/families.json)."""
         body = self._store.read("images/families.json") if self._store.exists("images/families.json") else {}
         return dict(body.get("families", body))
+
+    def told_by_tag(self, reference: str) -> Mapping[str, str]:
+        """Return what an image's tag itself says is inside, by component: the rows `tags` of images/families.json that fit."""
+        name = reference.strip().partition("@")[0]
+        rows = [row for family in self.families.values() for row in family.get("tags", ())]
+        try:
+            fitting = [(row, found) for row in rows if (found := re.search(row["pattern"], name))]
+            return {c: found.expand(text) for row, found in fitting for c, text in row["contents"].items()}
+        except (re.error, IndexError) as fault:
+            raise MatrixError(
+                f"images/families.json: what a tag tells cannot be read: {fault}",
+                fix="see `stackcheck matrices lint`",
+            ) from fault
 
     @cached_property
     def rulebook(self) -> Rulebook:

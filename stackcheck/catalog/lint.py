@@ -328,6 +328,21 @@ def image_contents(catalog: Catalog) -> Iterator[Fault]:
                 yield Fault(f"images {image.name}", f"{name} {text!r} is no version")
 
 
+def image_tags(catalog: Catalog) -> Iterator[Fault]:
+    """What families read out of tags: patterns compile and name what is taken from them, for components that exist."""
+    for family, body in catalog.families.items():
+        where = f"images/families.json {family}"
+        for row in body.get("tags", ()):
+            faults = list(_pattern_fault(row["pattern"], where))
+            yield from faults
+            for name, text in row["contents"].items():
+                if catalog.component(name) is None:
+                    yield Fault(where, f"a tag tells of unknown component {name}")
+                named = re.compile(row["pattern"]).groupindex if not faults else {}
+                if not faults and not named.keys() >= set(re.findall(r"\\g<(\w+)>", text)):
+                    yield Fault(where, f"{text!r} takes what the pattern does not name")
+
+
 def attribute_types(catalog: Catalog) -> Iterator[Fault]:
     """Attributes are declared and have their declared type."""
     for _, release, where in _releases(catalog):
@@ -359,6 +374,7 @@ CHECKS: tuple[Check, ...] = (
     Check("REF:008", "images hold known components in readable versions", image_contents),
     Check("REF:009", "aliases are unambiguous", alias_clashes),
     Check("REF:010", "index.json is current", index_is_current),
+    Check("REF:011", "tags of images tell of known components", image_tags),
     Check("RNG:001", "requirement ranges parse and are not empty", requirement_ranges),
     Check("RNG:002", "rule ranges parse and are not empty", rule_ranges),
     Check("CON:001", "bundles agree with requirements", bundle_contradictions),

@@ -183,7 +183,9 @@ def _unknown_image(catalog: Catalog) -> Meaning:
         kind=Kind.UNKNOWN_RELEASE,
         severities=(Severity.INFO,),
         why=f"The data of {catalog.version} does not hold this reference: nothing that is inside was judged.",
-        fires=("a Dockerfile, pod or inventory names an image that is in no matrix",),
+        fires=(
+            "a Dockerfile, pod or inventory names an image that is in no matrix and whose tag tells nothing",
+        ),
         remedies=(RemedyTemplate("Read it from its registry: stackcheck check --image REFERENCE", {}),),
     )
 

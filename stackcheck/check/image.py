@@ -22,10 +22,14 @@ def image_contents(
     """Return an observation of each component of `image` that is not `known`.
 
     Where something known is of another version than the image's, somebody installed it over the image: what it requires and
-    what requires it may have moved with it, and is left out.
+    what requires it may have moved with it, and is left out. Of an image without a list there is what its tag tells.
     """
-    if image is None or not _is_only_named(inventory):
+    name = inventory.image
+    if not name or not _is_only_named(inventory):
         return {}
+    if image is None:
+        told = catalog.told_by_tag(name)
+        return {c: (_derived(name, c, version),) for c, version in told.items() if c not in known}
     moved = {c for c, version in image.contents.items() if known.get(c) and not _holds(known[c], version)}
     doubtful = {r for c in moved for r in _requirements(catalog, c) if _is_package(catalog, r)}
     doubtful |= {
@@ -52,12 +56,20 @@ def _observation(catalog: Catalog, image: Image, name: str) -> Observation:
     )
 
 
+def _derived(image: str, name: str, version: str) -> Observation:
+    """Return what the tag of an image says of one component."""
+    return Observation(
+        version=version, scope="container", evidence=Evidence("derived", image, f"{name} {version}")
+    )
+
+
 def unknown_image(catalog: Catalog, inventory: Inventory) -> list[Finding]:
-    """Return one finding about an image that was named, that nobody looked into, and of which the catalog knows nothing."""
+    """Return one finding about an image that was named, that nobody looked into, and of which neither list nor tag tells anything."""
     if (
         not inventory.image
         or not _is_only_named(inventory)
         or catalog.find_image(inventory.image) is not None
+        or catalog.told_by_tag(inventory.image)
     ):
         return []
     seen = inventory.evidence.get("image", Evidence())

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from stackcheck.catalog import Catalog
+import pytest
+
+from stackcheck.catalog import Catalog, open_catalog
+from stackcheck.catalog.files import FileStore, matrices_root
+from stackcheck.catalog.lint import image_tags
 from stackcheck.check import check
 from stackcheck.check.node import Node
 from stackcheck.check.verdict import findings_of
 from stackcheck.cli.collect import read_inventory
+from stackcheck.model.errors import MatrixError
 from stackcheck.model.finding import Finding, Severity
-from stackcheck.model.inventory import Inventory
+from stackcheck.model.inventory import Evidence, Inventory, Observation
 
 OLD = "nvcr.io/nvidia/pytorch:24.04-py3"  # torch 2.3 and CUDA 12.4, from before Blackwell
 NEW = "nvcr.io/nvidia/pytorch:25.10-py3"
@@ -73,3 +79,74 @@ def test_no_published_image_contradicts_itself(catalog: Catalog) -> None:
         if finding.severity is Severity.ERROR
     ]
     assert not told
+
+
+def test_a_tag_tells_what_no_list_says(catalog: Catalog, tmp_path: Path) -> None:
+    read = dockerfile(tmp_path, catalog, "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04")
+    node = Node(catalog, read)
+    told = {c: (seen[0].version, seen[0].evidence.method) for c, seen in node.observations.items()}
+    assert told["cuda-toolkit"] == ("12.4.1", "derived")
+    assert told["os"] == ("ubuntu-22.04", "derived")
+    assert "cuda" not in told  # a wheel brings its own
+    assert not check(catalog, read).findings
+
+
+@pytest.mark.parametrize(
+    ("tag", "toolkit", "distribution"),
+    [
+        ("docker.io/nvidia/cuda:12.6.1-cudnn-devel-ubuntu24.04", "12.6.1", "ubuntu-24.04"),
+        ("nvcr.io/nvidia/cuda:11.8.0-cudnn8-devel-ubuntu20.04@sha256:0a1b", "11.8.0", "ubuntu-20.04"),
+        ("nvidia/cuda:12.6.3-runtime-rockylinux9", "", "rocky-9"),
+        ("nvidia/cuda:12.4-devel-ubuntu22.04", "", "ubuntu-22.04"),
+    ],
+)
+def test_only_what_a_tag_spells_out_is_taken(
+    catalog: Catalog, tag: str, toolkit: str, distribution: str
+) -> None:
+    told = dict(catalog.told_by_tag(tag))
+    assert told == {"os": distribution} | ({"cuda-toolkit": toolkit} if toolkit else {})
+    node = Node(catalog, Inventory(image=tag))
+    assert node.value("os.glibc") is not None
+
+
+@pytest.mark.parametrize("name", ["nvidia/cuda", "my/cuda:12.4.1-devel-ubuntu22.04", "ubuntu:22.04"])
+def test_a_tag_of_another_form_tells_nothing(catalog: Catalog, name: str) -> None:
+    assert not catalog.told_by_tag(name)
+
+
+def test_what_is_known_goes_before_what_the_tag_tells(catalog: Catalog) -> None:
+    own = Observation(version="12.9.1", scope="container", evidence=Evidence("file", "stack.json"))
+    read = Inventory(image="nvidia/cuda:12.4.1-devel-ubuntu22.04", components={"cuda-toolkit": (own,)})
+    assert Node(catalog, read).observations["cuda-toolkit"] == (own,)
+
+
+@pytest.mark.parametrize("gpu", ["h100", "h200", "b200"])
+def test_a_wheel_on_an_image_known_by_its_tag_brings_no_warning(
+    catalog: Catalog, tmp_path: Path, gpu: str
+) -> None:
+    lines = ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04", "RUN pip install torch==2.9.0")
+    read = dockerfile(tmp_path, catalog, *lines)._replace(gpu_model=gpu)
+    assert {f.severity for f in check(catalog, read).findings} <= {Severity.INFO}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "contents", "fault"),
+    [
+        ("cuda:(", {"os": "ubuntu"}, "missing )"),
+        ("^nvidia/cuda", {"os": "ubuntu-\\g<release>"}, "does not name"),
+        ("^nvidia/cuda", {"operating-system": "ubuntu"}, "unknown component operating-system"),
+    ],
+)
+def test_a_pattern_that_cannot_work_is_a_fault(
+    tmp_path: Path, pattern: str, contents: dict[str, str], fault: str
+) -> None:
+    body = FileStore((matrices_root(),)).read("images/families.json")
+    row = {"pattern": pattern, "contents": contents, "sources": ["up-cuda-tags"]}
+    body["families"]["upstream"]["tags"] = [row]
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "families.json").write_text(json.dumps(body), encoding="utf-8")
+    broken = open_catalog(str(tmp_path))
+    assert [f for f in image_tags(broken) if fault in f.text]
+    if fault != "unknown component operating-system":
+        with pytest.raises(MatrixError):
+            broken.told_by_tag("nvidia/cuda:12.4.1-devel-ubuntu22.04")

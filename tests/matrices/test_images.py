@@ -267,6 +267,7 @@ def test_families_tell_where_to_pull_from_and_cite_what_they_say() -> None:
     for family in body["families"].values():
         told |= set(family["sources"])
         told |= {key for fact in family["facts"] for key in fact["sources"]}
+        told |= {key for row in family.get("tags", ()) for key in row["sources"]}
     assert told == set(body["sources"])
     for images in BODIES.values():
         registry = body["families"][images["family"]]["registry"]
