@@ -129,10 +129,19 @@ def test_a_wheel_on_an_image_known_by_its_tag_brings_no_warning(
     assert {f.severity for f in check(catalog, read).findings} <= {Severity.INFO}
 
 
+def test_a_pattern_that_is_none_is_refused_when_the_overlay_is_read(tmp_path: Path) -> None:
+    body = FileStore((matrices_root(),)).read("images/families.json")
+    row = {"pattern": "cuda:(", "contents": {"os": "ubuntu"}, "sources": ["up-cuda-tags"]}
+    body["families"]["upstream"]["tags"] = [row]
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "families.json").write_text(json.dumps(body), encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"tags/0/pattern.*missing \)"):
+        open_catalog(str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("pattern", "contents", "fault"),
     [
-        ("cuda:(", {"os": "ubuntu"}, "missing )"),
         ("^nvidia/cuda", {"os": "ubuntu-\\g<release>"}, "does not name"),
         ("^nvidia/cuda", {"operating-system": "ubuntu"}, "unknown component operating-system"),
     ],
