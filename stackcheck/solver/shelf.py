@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from stackcheck.catalog.catalog import Catalog
@@ -62,12 +63,18 @@ class Shelf:
         """
         if self.request.image:
             return (ImageCandidate(self.catalog.find_image(self.request.image)),)
-        usable = [i for i in self.catalog.images if i.family in self.families and self._is_usable(i)]
-        usable.sort(key=self._rank)
+        offered = [i for i in self.catalog.images if i.family in self.families and self._is_offered(i)]
+        offered.sort(key=self._rank)
+        if (
+            most is not None
+        ):  # whether an image can be used takes longer to tell than its rank: the first few are enough
+            usable_ones = (i for i in offered if self._serves_purpose(i) and self._is_usable(i))
+            first = list(islice(usable_ones, most + 1))
+            if len(first) > most:
+                self.is_cut = True
+                return tuple(ImageCandidate(i) for i in first[:most])
+        usable = [i for i in offered if self._is_usable(i)]
         fitting = [ImageCandidate(i) for i in usable if self._serves_purpose(i)]
-        if most is not None and len(fitting) > most:
-            self.is_cut = True
-            return tuple(fitting[:most])
         other = [ImageCandidate(i) for i in usable if not self._serves_purpose(i)]
         none = [ImageCandidate(None)] if self.request.images in ("any", "none") else []
         return (*fitting, *none, *other) or (ImageCandidate(None),)
@@ -135,17 +142,15 @@ class Shelf:
                 return row.range.removeprefix("==").removesuffix(".*").strip()
         return ""
 
-    def _is_usable(self, image: Image) -> bool:
-        if not image.verified or not image.reference:
+    def _is_offered(self, image: Image) -> bool:
+        """Whether there is such an image for this kind of machine."""
+        if not image.verified or not image.reference or image.name in self.without:
             return False
-        fits = self.arch in image.arch if image.arch else self.arch == "x86_64"
-        return (
-            fits
-            and image.name not in self.without
-            and self._is_stated(image)
-            and not self._is_broken_here(image)
-            and not self._is_above_driver(image)
-        )
+        return self.arch in image.arch if image.arch else self.arch == "x86_64"
+
+    def _is_usable(self, image: Image) -> bool:
+        """Whether what an image holds is known, and nothing of it is broken here."""
+        return self._is_stated(image) and not self._is_broken_here(image) and not self._is_above_driver(image)
 
     def _is_above_driver(self, image: Image) -> bool:
         """Whether a bare base is built on a CUDA that no wished driver starts: what wheels bring on top does not help then."""
