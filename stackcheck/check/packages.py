@@ -22,7 +22,7 @@ def package_findings(node: Node) -> list[Finding]:
         seen = node.seen(name)
         if seen is None or seen.release is None:
             continue
-        unmet = [r for r in _asked(seen) if _is_unmet(r, node)]
+        unmet = [r for r in _asked(seen) if _is_unmet(r, node) and not _is_as_built(name, r.component, node)]
         if unmet:
             found.append(_finding(name, seen, unmet, node))
     return found
@@ -50,6 +50,20 @@ def _is_unmet(requirement: Requirement, node: Node) -> bool:
     return bounds is not None and not any(
         _fits(requirement, o, node) for o in node.observations[requirement.component]
     )
+
+
+def _is_as_built(asker: str, target: str, node: Node) -> bool:
+    """Whether both are as an image holds them whose maker compiled and pinned them for each other."""
+    image = node.image
+    if image is None or not node.catalog.families.get(image.family, {}).get("own_builds"):
+        return False
+    return all(_is_of_image(node.seen(name), image.contents.get(name)) for name in (asker, target))
+
+
+def _is_of_image(seen: Seen | None, version: str | None) -> bool:
+    if seen is None or version is None:
+        return False
+    return seen.observation.version.partition("+")[0] == version.partition("+")[0]
 
 
 def _fits(requirement: Requirement, observation: Observation, node: Node) -> bool:

@@ -159,3 +159,15 @@ def test_a_pattern_that_cannot_work_is_a_fault(
     if fault != "unknown component operating-system":
         with pytest.raises(MatrixError):
             broken.told_by_tag("nvidia/cuda:12.4.1-devel-ubuntu22.04")
+
+
+def test_what_an_image_of_own_builds_holds_is_held_to_no_pin_of_the_index(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    """NVIDIA compiles and pins vLLM and SGLang in its images for each other; a package installed over them is another matter."""
+    for tag in ("vllm:26.05-py3", "sglang:26.07-py3"):
+        read = dockerfile(tmp_path, catalog, f"FROM nvcr.io/nvidia/{tag}")
+        assert not [f.id for f in check(catalog, read).findings if f.severity is not Severity.INFO]
+    lines = ("FROM nvcr.io/nvidia/vllm:26.05-py3", "RUN pip install vllm==0.20.1 transformers==5.3.0")
+    found = check(catalog, dockerfile(tmp_path, catalog, *lines)).findings
+    assert [f.id for f in found if f.severity is Severity.WARNING] == ["requires-vllm"]
