@@ -171,8 +171,17 @@ class Draft:
         """Take over a whole inventory, which has its own evidence."""
         self.adopted = inventory if self.adopted is None else self.adopted.merged(inventory)
 
+    def _say_that_the_driver_names_the_gpu(self) -> None:
+        """A report that the driver itself answered for names a GPU: that driver evidently knows the board."""
+        drivers = self.components.get("driver", {}).values()
+        told_by = next((o.evidence for o in drivers if o.loaded and "part" not in o.attributes), None)
+        if self.gpu_model and told_by is not None:
+            self.facts.setdefault("driver_names_gpu", True)
+            self.evidence.setdefault("fact:driver_names_gpu", told_by)
+
     def inventory(self) -> Inventory:
         """Return what was collected."""
+        self._say_that_the_driver_names_the_gpu()
         own = Inventory(
             subject=self.subject,
             gpu_model=self.gpu_model,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stackcheck.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing
+from stackcheck.check import check
 from stackcheck.check.node import Node
+from stackcheck.cli.collect import read_inventory
 from stackcheck.model.gpucode import Target
 from stackcheck.model.inventory import Evidence, Inventory, Observation
 
@@ -147,3 +150,15 @@ def test_a_libstdcxx_told_by_its_compiler(told: str, meant: str | None, catalog:
     seen = node.seen("libstdcxx")
     assert seen is not None
     assert (seen.version.text if seen.version else None) == meant
+
+
+def test_a_driver_that_names_the_gpu_knows_it(catalog: Catalog, tmp_path: Path) -> None:
+    """The first driver with a board differs from branch to branch: what nvidia-smi shows beside the driver's version counts more."""
+    smi = (
+        "| NVIDIA-SMI 535.54.03      Driver Version: 535.54.03    CUDA Version: 12.2     |",
+        "|   0  NVIDIA L40S                    Off | 00000000:3D:00.0 Off |                    0 |",
+    )
+    for lines, expected in ((smi, False), ((smi[0], "GPU: L40S"), True)):
+        (tmp_path / "smi").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        found = check(catalog, read_inventory([str(tmp_path / "smi")], catalog)).findings
+        assert ("driver-below-gpu-floor" in {f.id for f in found}) is expected
