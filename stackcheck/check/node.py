@@ -348,10 +348,22 @@ class Node:
         if self.gpu is None:
             if attribute == "capability":
                 return self._capability
+            if attribute in self.catalog.policy.get("shared_by_capability", ()):
+                return self._of_capability(attribute)
             return self._board[0] if self._board and attribute in ("", "name") else Missing.UNKNOWN
         if not attribute:
             return self.gpu.id
         return self.gpu.name if attribute == "name" else self.gpu.attributes.get(attribute, Missing.UNKNOWN)
+
+    def _of_capability(self, attribute: str) -> Any:
+        """What all GPUs of the same compute capability that have rows agree on."""
+        values = {
+            gpu.attributes.get(attribute)
+            for gpu in self.catalog.gpus()
+            if gpu.attributes.get("capability") == self._capability
+        }
+        value = values.pop() if len(values) == 1 else None
+        return Missing.UNKNOWN if value is None else value
 
     @cached_property
     def _capability(self) -> Any:

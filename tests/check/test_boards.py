@@ -65,3 +65,15 @@ def test_where_both_know_a_board_they_agree(catalog: Catalog) -> None:
     for gpu in catalog.gpus():
         board = catalog.board_capability(gpu.name)
         assert board is None or board == str(gpu.attributes["capability"]), gpu.id
+
+
+def test_a_board_shares_what_its_capability_decides(catalog: Catalog) -> None:
+    """A toolkit too old for the H100 is too old for the H800, of which there is no file."""
+    told = {
+        "cuda-toolkit": (Observation(version="11.7.64"),),
+        "flashinfer": (Observation(version="0.3.0", attributes={"package": "flashinfer-python"}),),
+    }
+    found = check(catalog, Inventory(gpu_model="NVIDIA H800", components=told)).findings
+    assert "jit-toolkit-older-than-gpu" in {f.id for f in found}
+    told["cuda-toolkit"] = (Observation(version="12.8.93"),)
+    assert not check(catalog, Inventory(gpu_model="NVIDIA H800", components=told)).findings

@@ -175,7 +175,11 @@ def _node_values(head: str, literals: list[Literal], catalog: Catalog) -> Iterat
     match head:
         case "gpu":
             yield from (g.name for g in catalog.gpus())
-            yield from ("Tesla V100-SXM2-32GB", "NVIDIA GeForce RTX 5090")  # boards without rows of their own
+            yield from (
+                "Tesla P100-PCIE-16GB",
+                "Tesla V100-SXM2-32GB",
+                "NVIDIA GeForce RTX 5090",
+            )  # boards without rows of their own
         case "instance":
             yield from (i.id for i in catalog.instances())
         case "arch":

@@ -77,3 +77,12 @@ def test_names_of_interfaces_and_distributions_are_no_versions() -> None:
         "  OS Image:                   Amazon Linux 2023.8.20250804\n"
     )
     assert set(found.components) <= {"os"}
+
+
+def test_the_banner_of_an_ngc_image_names_no_gpu() -> None:
+    assert (
+        read_text(
+            "== PyTorch ==\nNVIDIA Release 26.05 (build 123)\nPyTorch Version 2.12.0a0+5aff3928d8"
+        ).gpu_model
+        is None
+    )

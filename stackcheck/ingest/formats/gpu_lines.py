@@ -17,7 +17,7 @@ _CAPABILITY = Lazy(
 )
 _SM = Lazy(r"\b(?:sm|compute)_?(\d{2,3})([af]?)\b", re.IGNORECASE)
 _NVIDIA = Lazy(
-    r"\bNVIDIA (?P<model>(?!UNIX|Corporation|driver|Driver|GPU|SMI|NVLink|Nvlink|Container|Fabric|CUDA|NCCL)[A-Z][\w-]{1,20}(?: [\w().-]{1,20}){0,6})"
+    r"\bNVIDIA (?P<model>(?!UNIX|Corporation|driver|Driver|GPU|SMI|NVLink|Nvlink|Container|Fabric|CUDA|NCCL|Release)[A-Z][\w-]{1,20}(?: [\w().-]{1,20}){0,6})"
 )
 _TIMES_BEFORE = Lazy(r"\b(\d{1,4}) ?[xX*] ?(?:NVIDIA )?([A-Za-z][\w-]{1,14}(?: [\w-]{1,12}){0,5})")
 _TIMES_AFTER = Lazy(r" ?[xX*] ?(\d{1,4})\b")
