@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,18 +23,31 @@ def package_findings(node: Node) -> list[Finding]:
         seen = node.seen(name)
         if seen is None or seen.release is None:
             continue
-        unmet = [r for r in _asked(seen) if _is_unmet(r, node) and not _is_as_built(name, r.component, node)]
+        asked = (*_asked(seen, node), *_asked_by_extras(seen, node))
+        unmet = [r for r in asked if _is_unmet(r, node) and not _is_as_built(name, r.component, node)]
         if unmet:
             found.append(_finding(name, seen, unmet, node))
     return found
 
 
-def _asked(seen: Seen) -> tuple[Requirement, ...]:
+def _asked(seen: Seen, node: Node) -> tuple[Requirement, ...]:
+    """Return one requirement for each component. Where nobody knows the Python, one that no other replaces counts for all of them."""
     assert seen.release is not None  # noqa: S101
-    asked = {r.component: r for r in seen.release.requires or () if not r.extra}
-    if seen.build is not None:
-        asked.update({r.component: r for r in seen.build.requires if not r.extra})
-    return tuple(asked.values())
+    builds = seen.build.requires if seen.build is not None else ()
+    rows = [r for r in (*(seen.release.requires or ()), *builds) if not r.extra]
+    if node.seen("python") is None:
+        number = Counter(r.component for r in rows)
+        rows = [r._replace(python="") if number[r.component] == 1 else r for r in rows]
+    return tuple({r.component: r for r in rows}.values())
+
+
+def _asked_by_extras(seen: Seen, node: Node) -> tuple[Requirement, ...]:
+    """Return what the extras ask for with which people usually install it, unless another of its extras is content with what is there."""
+    assert seen.release is not None  # noqa: S101
+    usual = node.catalog.policy.get("requirements", {}).get("usual_extras", {}).get(seen.component.id, ())
+    rows = [r for r in seen.release.requires or () if r.extra]
+    met = {r.component for r in rows if not _is_unmet(r, node)}
+    return tuple(r for r in rows if r.extra in usual and r.component not in met)
 
 
 def _is_unmet(requirement: Requirement, node: Node) -> bool:
@@ -44,7 +58,7 @@ def _is_unmet(requirement: Requirement, node: Node) -> bool:
     target = node.seen(requirement.component)
     if target is None or target.version is None or requirement.component == "cuda":
         return False
-    if target.observation.evidence.method == "derived":
+    if target.observation.evidence.method == "derived" or _only_lies_about(requirement.component, node):
         return False
     bounds = parsed_range(requirement.range, target.version.scheme)
     return bounds is not None and not any(
@@ -64,6 +78,17 @@ def _is_of_image(seen: Seen | None, version: str | None) -> bool:
     if seen is None or version is None:
         return False
     return seen.observation.version.partition("+")[0] == version.partition("+")[0]
+
+
+def _only_lies_about(component: str, node: Node) -> bool:
+    """Whether all that was seen of a component are files of the system, of which nobody says that a program loads them."""
+    return all(
+        o.path.startswith("/")
+        and "-packages" not in o.path
+        and not o.loaded
+        and "package" not in o.attributes
+        for o in node.observations[component]
+    )
 
 
 def _fits(requirement: Requirement, observation: Observation, node: Node) -> bool:

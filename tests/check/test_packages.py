@@ -87,3 +87,38 @@ def test_a_command_names_packages_and_only_where_they_are_known(catalog: Catalog
     assert told({"package": "nvidia-nccl-cu12"}) == "pip install 'nvidia-nccl-cu12==2.27.3'"
     assert told({"package": "nvidia-nccl-cu12"}, "2.9.0+cu130") == "pip install 'nvidia-nccl-cu13==2.27.7'"
     assert told({}) == ""
+
+
+def test_extras_that_people_usually_install_are_asked(catalog: Catalog) -> None:
+    """SGLang of 2025 asks for torch and its kernels under `srt` only; `blackwell` is content with any kernels."""
+    assert "requires-sglang" in _ids(catalog, {"sglang": "0.4.8", "torch": "2.6.0"})
+    assert "requires-sglang" not in _ids(
+        catalog, {"sglang": "0.4.8", "torch": "2.7.1", "sgl-kernel": "0.1.9"}
+    )
+    assert "requires-sglang" not in _ids(
+        catalog, {"sglang": "0.4.8", "torch": "2.7.1", "sgl-kernel": "0.2.0"}
+    )
+
+
+def test_what_is_asked_for_up_to_some_python_counts_where_nobody_says_which(catalog: Catalog) -> None:
+    assert "requires-torch" in _ids(catalog, {"torch": "2.5.1", "triton": "3.2.0"})
+    assert "requires-torch" not in _ids(catalog, {"torch": "2.5.1", "triton": "3.1.0"})
+    assert "requires-torch" not in _ids(catalog, {"torch": "2.5.1", "triton": "3.2.0", "python": "3.13"})
+
+
+def _ids(catalog: Catalog, versions: dict[str, str]) -> set[str]:
+    told = {c: (Observation(version=v, attributes={"package": c}),) for c, v in versions.items()}
+    return {f.id for f in check(catalog, Inventory(components=told)).findings}
+
+
+def test_a_library_of_the_system_that_nobody_loads_is_no_package(catalog: Catalog) -> None:
+    """collect_env lists the cuDNN in /usr/lib as a guess; torch brings its own."""
+    for seen, expected in (
+        (Observation(version="8.9.0", path="/usr/lib/x86_64-linux-gnu"), False),
+        (Observation(version="8.9.0", path="/usr/lib/x86_64-linux-gnu", loaded=True), True),
+        (Observation(version="8.9.0", attributes={"package": "nvidia-cudnn-cu12"}), True),
+    ):
+        torch = Observation(version="2.5.1+cu121", attributes={"package": "torch"})
+        told = {"torch": (torch,), "cudnn": (seen,)}
+        found = check(catalog, Inventory(components=told)).findings
+        assert ("requires-torch" in {f.id for f in found}) is expected
