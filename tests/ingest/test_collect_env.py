@@ -76,3 +76,12 @@ def test_sglang_report() -> None:
 
 def test_torch_says_which_build_it_is_of() -> None:
     assert attributes(read_sample("collect_env_torch.txt"), "torch")["cuda"] == "12.8"
+
+
+def test_what_cuda_answers_as_a_code_is_no_driver_and_no_toolkit() -> None:
+    found = read_text(
+        "Is CUDA available: True\nCUDA Runtime Version: 12080\nCUDA Driver Version: 13000\n[pip3] torch==2.8.0\n"
+    )
+    assert versions(found, "cuda") == {"12.8"}
+    assert found.facts["driver_cuda"] == "13.0"
+    assert not {"driver", "cuda-toolkit"} & found.components.keys()

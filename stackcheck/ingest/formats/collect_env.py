@@ -106,6 +106,25 @@ def _module_loading(draft: Draft, value: str, line: Line) -> None:
         draft.environment("CUDA_MODULE_LOADING", value.strip(), line)
 
 
+_CUDA_CODE = Lazy(r"(1\d)0(\d)0\Z")
+
+
+def _driver(draft: Draft, value: str, line: Line) -> None:
+    """A program that asks CUDA for its driver version is told the CUDA that the driver speaks, as a code: 12080."""
+    if code := _CUDA_CODE.match(value.strip()):
+        draft.fact("driver_cuda", f"{code[1]}.{code[2]}", line)
+    elif match := _VERSION.search(value):
+        draft.component("driver", match[1], line, loaded=True)
+
+
+def _toolkit(draft: Draft, value: str, line: Line) -> None:
+    """A code is the runtime that a program was linked with, no toolkit."""
+    if code := _CUDA_CODE.match(value.strip()):
+        draft.component("cuda", f"{code[1]}.{code[2]}", line)
+    elif match := _VERSION.search(value):
+        draft.component("cuda-toolkit", match[1], line)
+
+
 def _nvcc(draft: Draft, value: str, line: Line) -> None:
     match = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value) or re.search(
         r"release (\d{1,2}\.\d{1,2})", value
@@ -147,11 +166,11 @@ FIELDS: dict[str, Handler] = {
     "python platform": _platform,
     "is cuda available": _cuda_available,
     "cuda available": _cuda_available,
-    "cuda runtime version": _component("cuda-toolkit"),
+    "cuda runtime version": _toolkit,
     "nvcc": _nvcc,
     "cuda_module_loading set to": _module_loading,
-    "nvidia driver version": _component("driver", loaded=True),
-    "cuda driver version": _component("driver", loaded=True),
+    "nvidia driver version": _driver,
+    "cuda driver version": _driver,
     "cudnn version": _cudnn,
     "vllm version": _component("vllm", loaded=True),
     "cuda archs": _vllm_archs,
