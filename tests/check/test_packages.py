@@ -87,3 +87,13 @@ def test_a_command_names_packages_and_only_where_they_are_known(catalog: Catalog
     assert told({"package": "nvidia-nccl-cu12"}) == "pip install 'nvidia-nccl-cu12==2.27.3'"
     assert told({"package": "nvidia-nccl-cu12"}, "2.9.0+cu130") == "pip install 'nvidia-nccl-cu13==2.27.7'"
     assert told({}) == ""
+
+
+def test_a_command_takes_the_package_of_the_older_line_where_names_lost_their_label(catalog: Catalog) -> None:
+    seen = {
+        "torch": (Observation(version="2.9.0+cu128", attributes={"package": "torch"}),),
+        "cublas": (Observation(version="13.0.0.19", attributes={"package": "nvidia-cublas"}),),
+    }
+    found = asked(check(catalog, Inventory(components=seen)), "torch")
+    assert found is not None
+    assert found.remedy[0].run == "pip install 'nvidia-cublas-cu12==12.8.4.1'"
