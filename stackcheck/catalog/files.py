@@ -80,6 +80,8 @@ def installed_doubt(environ: Mapping[str, str]) -> str:
     active = os.path.join(home, "active")
     if not home or not os.path.lexists(active):
         return ""
+    if _active_name(home) == "":
+        return ""  # gone back to the shipped data, on purpose
     root = installed_root(environ)
     fault = f"{root}: {_unusable(root)}" if root else f"{active}: names no data set"
     return "" if root and not _unusable(root) else f"{fault}, so the shipped data counts"
@@ -105,16 +107,22 @@ def installed_home(environ: Mapping[str, str]) -> str:
 def installed_root(environ: Mapping[str, str]) -> str:
     """Return the data set that the first line of the file `active` names, or an empty text."""
     home = installed_home(environ)
-    if not home:
-        return ""
-    try:
-        name = _bytes_of(os.path.join(home, "active"), 200).decode("utf-8").partition("\n")[0].strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    name = _active_name(home) if home else None
     if not name or not name.replace("-", "").replace(".", "").isalnum() or name.startswith("."):
         return ""
     root = os.path.join(home, name)
     return root if os.path.isfile(os.path.join(root, "VERSION")) else ""
+
+
+def _active_name(home: str) -> str | None:
+    """Return the first line of the file `active`, or None if it cannot be read."""
+    try:
+        text = _bytes_of(os.path.join(home, "active"), 200).decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return (
+        text.partition("\n")[0].strip() if text else None
+    )  # a first line without a name is the shipped data
 
 
 def version_of(root: str) -> tuple[int, ...]:

@@ -80,8 +80,11 @@ def matching_images(
     gpu: Gpu | None = None,
     arch: str | None = None,
     holds: Sequence[Held] = (),
+    repository: str | None = None,
 ) -> tuple[Image, ...]:
     """Return the images that fit all that is asked, newest first; what an image does not state does not fit `holds`.
+
+    A `repository` is named by its path or the end of it: `pytorch`, `nvidia/pytorch`. Without days, tags tell which is newer.
 
     With `gpu`, images that the data knows not to run there are left out; those of which it does not know are kept.
     """
@@ -89,11 +92,13 @@ def matching_images(
         image
         for image in catalog.images
         if (family is None or image.family == family)
+        and (repository is None or f"/{image.repository}".endswith(f"/{repository.strip('/')}"))
         and (arch is None or not image.arch or arch in image.arch)
         and all(_holds(image, component, wanted) for component, wanted in holds)
         and (gpu is None or grade_on_gpu(catalog, image, gpu)[0] is not Grade.BROKEN)
     ]
-    found.sort(key=lambda i: (i.family, i.name))
+    found.sort(key=lambda i: i.tag, reverse=True)
+    found.sort(key=lambda i: (i.family, i.repository))
     return tuple(sorted(found, key=lambda i: i.date, reverse=True))
 
 

@@ -17,7 +17,9 @@ from stackcheck.model.inventory import Inventory
 from stackcheck.model.stack import Pin, Stack
 
 POLICY = "consistent_set"
-"""Key of policy.json: `kinds` of findings that a set of versions can mend, `keep` the layers in the order of what a person would keep."""
+"""Key of policy.json: `kinds` of findings that a set of versions can mend, `keep` the components in the order of what a person would keep."""
+
+_MOST_KEPT = 2  # candidates to keep: each costs a search
 
 
 def with_consistent_set(
@@ -56,7 +58,7 @@ def _proved(
     return finding._replace(remedy=(*good, *finding.remedy))
 
 
-def _remedy(node: Node, layers: Sequence[str]) -> Remedy | None:
+def _remedy(node: Node, names: Sequence[str]) -> Remedy | None:
     """Return the change from what is installed to a set that fits, or None if no set is known or nothing would change."""
     installed = {
         name: seen
@@ -64,19 +66,25 @@ def _remedy(node: Node, layers: Sequence[str]) -> Remedy | None:
         if (seen := node.seen(name)) is not None
         and seen.version is not None
         and seen.release is not None
-        and seen.component.scope == "container"
+        and (name in names or seen.observation.attributes.get("package"))
         and any(p.startswith("pkg:pypi/") for p in seen.component.packages)
     }
-    kept = next((s for layer in layers for s in installed.values() if s.component.layer == layer), None)
-    if node.gpu is None or kept is None:
+    kept = [installed[name] for name in names if name in installed][:_MOST_KEPT]
+    if node.gpu is None:
         return None
+    found = [r for one in kept if (r := _keeping(one, node, installed)) is not None]
+    return min(found, key=lambda r: (not r.text.startswith("Keep"), len(r.sets)), default=None)
+
+
+def _keeping(kept: Seen, node: Node, installed: Mapping[str, Seen]) -> Remedy | None:
+    """Return the change that keeps one component, or else moves it too; None if there is no set or nothing would change."""
     for request, told in _requests(node, kept, installed):
         stack = _stack(node.catalog, request)
         if stack is not None:
             pins = [p for p in stack.pins if p.component in installed and _differs(p, installed[p.component])]
             if not pins:
                 return None
-            sets = {p.component: f"=={p.version}" for p in pins}
+            sets = {p.component: f"=={_labelled(p)}" for p in pins}
             brought = node.catalog.policy.get(
                 "wheels_bring", ()
             )  # by the wheel of the framework, in the build it needs
@@ -135,11 +143,18 @@ def _stack(catalog: Catalog, request: Any) -> Stack | None:
     return stack if stack.solved else None
 
 
+def _labelled(pin: Pin) -> str:
+    """Return the version with the label of its build, where builds of it differ by CUDA."""
+    return (
+        f"{pin.version}+{pin.build}" if "+" not in pin.version and pin.build.startswith("cu") else pin.version
+    )
+
+
 def _differs(pin: Pin, seen: Seen) -> bool:
     assert seen.version is not None  # noqa: S101
     if _public(seen.version.text) != _public(pin.version):
         return True
-    return "+" in pin.version and "+" in seen.version.text and seen.version.text != pin.version
+    return "+" in seen.version.text and "+" in _labelled(pin) and seen.version.text != _labelled(pin)
 
 
 def _public(version: str) -> str:
@@ -151,9 +166,17 @@ def _command(pins: Sequence[Pin], installed: Mapping[str, Seen]) -> str:
     """Return the pip command, if pip's own index has each of these builds."""
     if not pins or any(p.index_build is False for p in pins):
         return ""
-    return "pip install " + " ".join(
-        f"'{_package(installed[p.component])}=={_public(p.version)}'" for p in pins
-    )
+    flags = ""
+    if any(_public(p.version) == _public(_version(installed[p.component])) for p in pins):
+        flags += " --force-reinstall"  # another build of the same version counts as installed
+    if any(installed[p.component].component.builds_against for p in pins):
+        flags += " --no-build-isolation"  # what is compiled here is compiled against the torch beside it
+    names = " ".join(f"'{_package(installed[p.component])}=={_public(p.version)}'" for p in pins)
+    return f"pip install{flags} {names}"
+
+
+def _version(seen: Seen) -> str:
+    return seen.version.text if seen.version is not None else ""
 
 
 def _package(seen: Seen) -> str:

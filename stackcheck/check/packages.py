@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from stackcheck.model.finding import Finding, Kind, Remedy, Severity
 from stackcheck.model.inventory import Observation
 from stackcheck.model.release import Requirement
 from stackcheck.model.version import Version
+
+_CUDA_LABEL = re.compile(r"-cu\d{2}$")
 
 
 def package_findings(node: Node) -> list[Finding]:
@@ -191,10 +194,10 @@ def _package(component_id: str, asker: Seen, node: Node) -> str:
     """Return the name under which a component was installed, or its sister for the CUDA of who asks (nvidia-nccl-cu12, -cu13)."""
     observed = (str(p) for o in node.observations[component_id] if (p := o.attributes.get("package")))
     name = next(observed, "")
-    stem, label, _ = name.rpartition("-cu")
     cuda = asker.attributes.get("cuda")
-    if not label or not isinstance(cuda, Version):
-        return name
-    sister = f"{stem}-cu{cuda.major}"
     component = node.catalog.component(component_id)
-    return sister if component is not None and f"pkg:pypi/{sister}" in component.packages else name
+    if component is None or not name or not isinstance(cuda, Version):
+        return name
+    stem = _CUDA_LABEL.sub("", name)
+    sisters = (f"{stem}-cu{cuda.major}", stem)  # since CUDA 13 some names have no label any more
+    return next((s for s in sisters if f"pkg:pypi/{s}" in component.packages), name)

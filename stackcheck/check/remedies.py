@@ -80,6 +80,8 @@ def _move(
     if value is True:
         value = ""
     seen = components.get(name, ())
+    if value and len({o.version for o in seen}) == 1 and _is_met(component, str(value), seen[0].version):
+        return True  # the range holds already: an installer would change nothing
     release, text = _nearest(component, str(value), seen[0].version if seen else "")
     if not text:
         return False
@@ -109,6 +111,13 @@ def _nearest(component: Component, text: str, current: str) -> tuple[Release | N
     above = [r for r in fitting if r.version.public >= now.public]
     chosen = above[0] if above else fitting[-1]
     return chosen, _with_label(chosen, text)
+
+
+def _is_met(component: Component, text: str, current: str) -> bool:
+    """Whether a version lies in a range as an installer reads it: `==2.9.0` is met by 2.9.0+cu130."""
+    bounds = parsed_range(text, component.scheme)
+    now = parsed_version(component, current) if current else None
+    return bounds is not None and now is not None and now in bounds
 
 
 def _in(release: Release, bounds: Any, component: Component) -> bool:

@@ -33,9 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     component.add_argument("--all", action="store_true", help="all releases, each in full")
     component.add_argument("--layer", help="only the components of this layer")
     image = _kind(kinds, "image", "container images, or the contents of one")
-    image.add_argument("name", nargs="?", metavar="REF", help="reference or repository:tag")
+    image.add_argument(
+        "name", nargs="?", metavar="REF", help="reference or repository:tag; a repository lists its tags"
+    )
     image.add_argument("--family", choices=["dlc", "ngc", "upstream"], help="only this family")
     image.add_argument("--gpu", help="leave out what is known not to run on this GPU")
+    image.add_argument("--driver", metavar="V", help="leave out what does not run over this driver or branch")
     image.add_argument("--arch", choices=["x86_64", "aarch64"], help="only for this CPU architecture")
     image.add_argument(
         "--holds",
@@ -172,7 +175,8 @@ def _image(catalog: Catalog, options: argparse.Namespace) -> None:
     from stackcheck.report.image_text import image_to_json, render_image, render_images
 
     gpu = gpu_named(catalog, options.gpu) if options.gpu else None
-    if options.name:
+    repository = options.name if options.name and matching_images(catalog, repository=options.name) else None
+    if options.name and repository is None:
         image = image_named(catalog, options.name)
         layers = {c.id: c.layer for c in map(catalog.component, image.contents) if c is not None}
         grade = (gpu.name, *grade_on_gpu(catalog, image, gpu)) if gpu else None
@@ -180,9 +184,18 @@ def _image(catalog: Catalog, options: argparse.Namespace) -> None:
         _deliver(options, text, "item", lambda: image_to_json(image))
         return
     holds = [_held(catalog, text, "--holds") for text in options.holds]
-    found = matching_images(catalog, family=options.family, gpu=gpu, arch=options.arch, holds=holds)
+    found = matching_images(
+        catalog, family=options.family, gpu=gpu, arch=options.arch, holds=holds, repository=repository
+    )
     columns = tuple(dict.fromkeys([*(c.id for c, _ in holds), *catalog.policy["must_be_known"]]))
     grades = {i.name: grade_on_gpu(catalog, i, gpu) for i in found} if gpu else None
+    if options.driver:
+        from stackcheck.solver.image_search import Query, search
+
+        query = Query(family=options.family or "", gpu=gpu.id if gpu else "", driver=options.driver)
+        hits = {hit.image.name: hit.grade for hit in search(catalog, query)}
+        found = tuple(i for i in found if i.name in hits)
+        grades = {i.name: (hits[i.name], ()) for i in found}
     _deliver(
         options,
         lambda: render_images(found, columns, grades, **output.signs()),

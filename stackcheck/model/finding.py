@@ -84,6 +84,8 @@ class Report(NamedTuple):
             told = (
                 seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
             )
+            if seen.facts.get("gpu_count_pci") == 0 and not seen.gpu_model:
+                return "no NVIDIA GPU was seen"
             known = told or self.findings or self.accepted
             return "" if known else "nothing in it could be judged"
         return f"{len(late)} probe{'s' if len(late) > 1 else ''} did not finish: {', '.join(late)}"

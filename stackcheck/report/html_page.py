@@ -10,8 +10,8 @@ from html import escape
 
 from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report, Severity
 from stackcheck.report.interface import Options
-from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible, visible_lines
-from stackcheck.report.wording import link, openable, set_text, silence
+from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible
+from stackcheck.report.wording import change_lines, link, openable, silence
 
 _CSS = """
 :root { color-scheme: light dark; --line: #d0d7de; --dim: #59636e; --error: #cf222e; --warning: #9a6700; --info: #0969da; }
@@ -105,7 +105,7 @@ def _seen_at(item: FindingEvidence) -> str:
 
 
 def _fix(remedy: Remedy) -> str:
-    lines = visible_lines(remedy.run) if remedy.run else [set_text(s, v) for s, v in remedy.sets.items()]
+    lines = change_lines(remedy.run, remedy.sets)
     proof = ' <span class="dim">(checked: the finding is gone then)</span>' if remedy.proved else ""
     block = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
     return f"{_text(remedy.text)}{proof}{block}"

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from stackcheck.model.finding import Finding, Remedy, Report, Severity
 from stackcheck.report.interface import Options
-from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible, visible_lines
-from stackcheck.report.wording import link, openable, set_text, silence, subject_text
+from stackcheck.report.style import LONGEST_VALUE, SEVERITY_PLURALS, counted, visible
+from stackcheck.report.wording import change_lines, link, openable, silence, subject_text
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@<!-- -->", "#": "#<!-- -->"}
@@ -79,7 +79,7 @@ def _html(text: str) -> str:
 
 def _remedy(remedy: Remedy) -> Iterator[str]:
     yield f"- fix: {escaped(remedy.text)}"
-    lines = visible_lines(remedy.run) if remedy.run else [set_text(s, v) for s, v in remedy.sets.items()]
+    lines = change_lines(remedy.run, remedy.sets)
     if lines:
         longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)

@@ -8,8 +8,8 @@ from typing import Any
 from stackcheck.model.meaning import Meaning
 from stackcheck.report.condition_text import condition_lines
 from stackcheck.report.sources_text import source_line, source_to_json
-from stackcheck.report.style import NARROWEST, Style, visible, visible_lines, wrapped
-from stackcheck.report.wording import openable, set_text
+from stackcheck.report.style import NARROWEST, Style, visible, wrapped
+from stackcheck.report.wording import change_lines, openable
 
 SCHEMA = "stackcheck.explain/1"
 _INDENT = " " * 11
@@ -39,10 +39,7 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
         yield from _part("blames", ", ".join(meaning.subjects), style, width)
     for remedy in meaning.remedies:
         yield from _part("fix", remedy.text, style, width)
-        for line in visible_lines(remedy.run) if remedy.run else ():
-            yield _INDENT + style.paint(line, "bold")
-        if not remedy.run:
-            yield from (_INDENT + style.paint(set_text(s, v), "bold") for s, v in remedy.sets.items())
+        yield from (_INDENT + style.paint(line, "bold") for line in change_lines(remedy.run, remedy.sets))
     yield from _part("causes", ", ".join(meaning.causes), style, width)
     yield from _part("due to", ", ".join(meaning.caused_by), style, width)
     yield from _part("data", meaning.origin, style, width)

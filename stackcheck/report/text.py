@@ -13,10 +13,9 @@ from stackcheck.report.style import (
     Style,
     counted,
     visible,
-    visible_lines,
     wrapped,
 )
-from stackcheck.report.wording import set_text, shown_sources, silence, subject_text
+from stackcheck.report.wording import change_lines, shown_sources, silence, subject_text
 
 _INDENT = " " * 10
 _LONG_PATH = 30  # characters from which on a path is not said again on the next line
@@ -108,11 +107,7 @@ def _remedy(remedy: Remedy, style: Style, options: Options) -> Iterator[str]:
     if remedy.proved:
         text += " (checked: the finding is gone then)"
     yield from _part("fix", text, style, options)
-    if remedy.run:
-        yield from (f"{_INDENT}{style.paint(line, 'bold')}" for line in visible_lines(remedy.run))
-    elif remedy.sets:
-        for subject, value in remedy.sets.items():
-            yield _INDENT + style.paint(set_text(subject, value), "bold")
+    yield from (f"{_INDENT}{style.paint(line, 'bold')}" for line in change_lines(remedy.run, remedy.sets))
 
 
 def _accepted(finding: Finding, options: Options) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report
@@ -50,14 +51,28 @@ def evidence_text(item: FindingEvidence) -> str:
 
 
 def set_text(subject: str, value: object) -> str:
-    """Return one change of a remedy: `driver >=580.65.06`, or what to unset."""
-    return visible(f"unset {subject}" if value is None else f"{subject} {value}", LONGEST_VALUE)
+    """Return one change of a remedy as one would type it: `driver >=580.65.06`, `export NCCL_PROTO=...`, `unset NCCL_PROTO`.
+
+    Empty for facts of the node, services and limits: what to do there is said in the remedy's sentence.
+    """
+    prefix, colon, name = subject.partition(":")
+    if colon and prefix != "env":
+        return ""
+    if colon:
+        told = f"unset {name}" if value is None else f"export {name}={shlex.quote(str(value))}"
+    else:
+        told = f"without {subject}" if value in (None, False) else f"{subject} {value}"
+    return visible(told, LONGEST_VALUE)
+
+
+def change_lines(run: str, sets: Mapping[str, object]) -> list[str]:
+    """Return the command of a remedy, or its changes, a line each."""
+    return visible_lines(run) if run else [line for s, v in sets.items() if (line := set_text(s, v))]
 
 
 def remedy_lines(remedy: Remedy) -> list[str]:
     """Return what to do: the sentence, then the command or the changes, indented."""
-    commands = visible_lines(remedy.run) if remedy.run else [set_text(s, v) for s, v in remedy.sets.items()]
-    return [visible(remedy.text), *(f"  {line}" for line in commands)]
+    return [visible(remedy.text), *(f"  {line}" for line in change_lines(remedy.run, remedy.sets))]
 
 
 def details(finding: Finding) -> str:

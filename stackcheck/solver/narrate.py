@@ -20,11 +20,33 @@ def told(encoding: Encoding, core: Sequence[int]) -> tuple[list[str], list[str]]
     allowed = allowed_masks(encoding, core)
     wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
     facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
-    lines = [fact_text(encoding, i, allowed) for i in facts]
+    lines = [
+        _of_the_image(encoding, core) or fact_text(encoding, i, allowed)
+        if encoding.origins[i].kind is OriginKind.IMAGE
+        else fact_text(encoding, i, allowed)
+        for i in facts
+    ]
     chain = [_asked(encoding.origins[i].text) for i in wishes]
     chain += lines
     chain.append(_conclusion(encoding, core))
     return chain, lines
+
+
+def _of_the_image(encoding: Encoding, core: Sequence[int]) -> str:
+    """Return what the one image that is asked for holds of the parts that the other facts speak of, or an empty text."""
+    image = encoding.universe.images[0].image if len(encoding.universe.images) == 1 else None
+    if image is None:
+        return ""
+    spoken_of = {s for i in core for s in encoding.origins[i].subjects}
+    spoken_of |= {
+        encoding.names[n]
+        for o, terms in encoding.problem.rows
+        if o in set(core)
+        for n, _ in terms
+        if encoding.origins[o].kind is not OriginKind.IMAGE
+    }
+    held = [f"{name} {version}" for name, version in sorted(image.contents.items()) if name in spoken_of]
+    return f"{image.name.rpartition('/')[2]} holds {' and '.join(held)}" if held else ""
 
 
 def _asked(text: str) -> str:
@@ -43,6 +65,11 @@ def allowed_masks(encoding: Encoding, origins: Sequence[int]) -> dict[str, int]:
             for name, mask in masks.items():
                 allowed[name] = allowed.get(name, _full(encoding, name)) & ~mask
     for origin, masks in rows:
+        if encoding.origins[origin].kind is OriginKind.IMAGE:
+            for name, mask in _whatever_the_image(encoding, masks).items():
+                left = allowed.get(name, _full(encoding, name)) & ~mask
+                allowed[name] = left or allowed.get(name, _full(encoding, name))
+    for origin, masks in rows:
         fact = encoding.origins[origin]
         if fact.kind is OriginKind.REQUIRES and len(masks) == 2:
             source, target = fact.subjects
@@ -53,6 +80,13 @@ def allowed_masks(encoding: Encoding, origins: Sequence[int]) -> dict[str, int]:
     return allowed
 
 
+def _whatever_the_image(encoding: Encoding, masks: Mapping[str, int]) -> Mapping[str, int]:
+    """Return what a row about images excludes whichever of them is taken: much where there is one, seldom anything else."""
+    every_image = (1 << len(encoding.universe.images)) - 1
+    rest = {name: mask for name, mask in masks.items() if name != IMAGE}
+    return rest if len(rest) == 1 and masks.get(IMAGE, -1) & every_image == every_image else {}
+
+
 def _full(encoding: Encoding, name: str) -> int:
     return (1 << len(encoding.universe.domains[name])) - 1
 
@@ -60,15 +94,15 @@ def _full(encoding: Encoding, name: str) -> int:
 def fact_text(encoding: Encoding, origin: int, allowed: Mapping[str, int]) -> str:
     """Return an origin in words, its placeholders filled with the versions it excludes among the allowed ones."""
     fact = encoding.origins[origin]
+    lead = fact.subjects[0] if fact.subjects else ""
+    rows = [{encoding.names[n]: m for n, m in terms} for o, terms in encoding.problem.rows if o == origin]
+    asked = [
+        r for r in rows if not (lead in r and not r[lead] & allowed.get(lead, -1))
+    ]  # others nobody asks for
+    met = [r for r in asked if all(m & allowed.get(name, m) for name, m in r.items())]
     masks: dict[str, int] = {}
-    for row_origin, terms in encoding.problem.rows:
-        if row_origin != origin:
-            continue
-        named = {encoding.names[n]: m for n, m in terms}
-        lead = fact.subjects[0] if fact.subjects else ""
-        if lead in named and not named[lead] & allowed.get(lead, -1):
-            continue  # about versions that nobody asks for
-        for name, mask in named.items():
+    for row in met or asked:
+        for name, mask in row.items():
             masks[name] = masks.get(name, 0) | (mask & allowed.get(name, mask) or mask)
     return fill(encoding, fact, masks)
 

@@ -227,15 +227,21 @@ class Shelf:
             missing,
             gaps,
             past_patch if self.request.policy == "stable" else False,
+            self._made_for(image) != self.asked[0],
             Descending(newest if by_version else ()),
             self.families.index(image.family),
             past_patch,
             image.platform in self.policy["platforms_last"],
             Descending(newest),
+            Descending("" if image.date else image.tag),  # months in tags stand for days that no source tells
             -complete,
             Descending(image.date),
             image.name,
         )
+
+    def _made_for(self, image: Image) -> str:
+        """Return the framework that an image is made for, by the name of its repository; others in it are parts of it."""
+        return str(self.policy.get("made_for", {}).get(image.repository.rpartition("/")[2], ""))
 
     def _lead_version(self, image: Image) -> tuple[Any, ...]:
         """Return the order of the first framework's version in an image, or nothing."""

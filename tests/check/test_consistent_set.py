@@ -84,3 +84,21 @@ def test_the_solver_is_not_even_loaded_where_a_small_change_does() -> None:
     )
     assert "(checked: the finding is gone then)" in done.stdout
     assert done.returncode == 11
+
+
+def test_another_build_of_the_same_version_is_named_and_forced(catalog: Catalog, tmp_path: Path) -> None:
+    _, findings = found(catalog, "torch==2.12.1+cu126\n", "b300", tmp_path)
+    remedy = findings["torch-no-code-for-gpu"].remedy[0]
+    assert remedy.proved
+    assert remedy.sets["torch"] == "==2.12.1+cu130"
+    assert remedy.run == "pip install --force-reinstall 'torch==2.12.1'", (
+        "pip takes the other build for installed"
+    )
+
+
+def test_nothing_is_moved_that_was_not_installed_as_a_package(catalog: Catalog, tmp_path: Path) -> None:
+    text = "PyTorch version: 2.9.0+cu130\nCUDA runtime version: 12.4.131\n[pip3] torch==2.9.0\nvLLM Version: 0.11.2\n"
+    _, findings = found(catalog, text, "h100", tmp_path)
+    remedy = findings["vllm-other-cuda-than-torch"].remedy[0]
+    assert remedy.text.startswith("Keep vLLM 0.11.2 and ")
+    assert "cuda-toolkit" not in remedy.sets

@@ -122,3 +122,13 @@ def test_a_library_of_the_system_that_nobody_loads_is_no_package(catalog: Catalo
         told = {"torch": (torch,), "cudnn": (seen,)}
         found = check(catalog, Inventory(components=told)).findings
         assert ("requires-torch" in {f.id for f in found}) is expected
+
+
+def test_a_command_takes_the_package_of_the_older_line_where_names_lost_their_label(catalog: Catalog) -> None:
+    seen = {
+        "torch": (Observation(version="2.9.0+cu128", attributes={"package": "torch"}),),
+        "cublas": (Observation(version="13.0.0.19", attributes={"package": "nvidia-cublas"}),),
+    }
+    found = asked(check(catalog, Inventory(components=seen)), "torch")
+    assert found is not None
+    assert found.remedy[0].run == "pip install 'nvidia-cublas-cu12==12.8.4.1'"

@@ -89,3 +89,11 @@ def test_what_is_proved_comes_first_and_what_is_not_loses_its_change(catalog: Ca
         ("words", False, {}),
         ("worse", False, {}),
     ]
+
+
+def test_a_range_that_holds_already_is_no_remedy(catalog: Catalog) -> None:
+    told = {"torch": (Observation(version="2.12.1+cu126"),)}
+    for range_ in (">=2.8", "==2.12.1"):
+        after = changed(catalog, {"torch": range_}, components=told)
+        assert version(after, "torch") == "2.12.1+cu126", "an installer would leave it alone"
+    assert version(changed(catalog, {"torch": "==2.12.1+cu130"}, components=told), "torch") == "2.12.1+cu130"

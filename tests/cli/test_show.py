@@ -278,3 +278,19 @@ def test_an_overlay_adds_to_what_is_shown(call: Call, tmp_path: Path, catalog: C
     assert show(call, "gpu", "my gpu", *overlay)["id"] == "mine"
     assert {g["id"] for g in show(call, "gpu", *overlay)} == {*catalog.gpu_ids, "mine"}
     assert "\x1b" not in call("show", "gpu", "mine", *overlay).out, "an overlay is as hostile as any input"
+
+
+def test_a_repository_lists_its_tags_newest_first(call: Call) -> None:
+    listed = call("show", "image", "nvidia/pytorch", "--format", "json").json["items"]
+    tags = [i["tag"] for i in listed if not i["date"]]
+    assert tags == sorted(tags, reverse=True)
+    assert {i["repository"].rpartition("/")[2] for i in listed} == {"pytorch"}
+
+
+def test_images_that_run_over_a_driver(call: Call) -> None:
+    over = [
+        i["tag"]
+        for i in call("show", "image", "nvidia/pytorch", "--driver", "550", "--format", "json").json["items"]
+    ]
+    assert over[0] == "25.12-py3", "through forward compatibility"
+    assert "26.04-py3" not in over, "its compat library does not accept that branch"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from stackcheck.catalog import open_catalog
-from stackcheck.catalog.files import base_root, installed_root, matrices_root
+from stackcheck.catalog.files import base_root, installed_doubt, installed_root, matrices_root
 from stackcheck.cli import main
 from stackcheck.harvest.data_set import DataSet, Home, from_folder, from_wheel
 from stackcheck.harvest.interface import HarvestError
@@ -91,6 +91,7 @@ def test_one_command_goes_back_and_back_again(home: Home, capsys: pytest.Capture
     for expected in ("2999.1.1", SHIPPED):
         assert main(["matrices", "update", "--rollback"]) == 0
         assert open_catalog().version == expected
+        assert installed_doubt(dict(os.environ)) == ""
     assert main(["matrices", "update", "--rollback"]) == 2
     assert "nothing to go back to" in capsys.readouterr().err
 

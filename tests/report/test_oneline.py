@@ -42,3 +42,15 @@ def test_the_s_of_an_owner_leaves_a_compound_and_no_other_word() -> None:
     titled = finding._replace(title="Triton's ptxas, cuDNN\u2019s parts, 'quoted' and it isn't")
     line = render(hard_report()._replace(findings=(titled,)), Options())
     assert "Triton ptxas, cuDNN parts, quoted and it isnt" in line
+
+
+def test_a_node_without_a_gpu_is_not_called_ok() -> None:
+    report = clean_report()
+    bare = report._replace(
+        inventory=report.inventory._replace(gpu_model=None, gpu_count=None, facts={"gpu_count_pci": 0})
+    )
+    assert render(bare, Options()) == "stackcheck: UNKNOWN: no NVIDIA GPU was seen\n"
+    judged = bare._replace(inventory=bare.inventory._replace(gpu_model="h100"))
+    assert render(judged, Options()).startswith("stackcheck: OK"), (
+        "an image judged for a GPU has none of its own"
+    )

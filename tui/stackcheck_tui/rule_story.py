@@ -55,7 +55,9 @@ def rule_story(rule: Rule, *, width: int = 0) -> Content:
     for remedy in rule.remedies:
         told.append(Content.assemble(("  → ", "$text-accent"), blanks(remedy.text)))
         told += [
-            Content.styled(f"      {blanks(set_text(s, v))}", telling.MUTED) for s, v in remedy.sets.items()
+            Content.styled(f"      {blanks(line)}", telling.MUTED)
+            for s, v in remedy.sets.items()
+            if (line := set_text(s, v))
         ]
         if remedy.run:
             told.append(Content.styled(f"      {visible(remedy.run)}", telling.MUTED))
