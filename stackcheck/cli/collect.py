@@ -127,6 +127,6 @@ def observed(**options: Any) -> dict[str, Any]:
     try:
         return collect(**options)
     except UnknownProbeError as fault:
-        raise UsageError(str(fault), fix="see `stackcheck-probe --list`") from fault
+        raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault
     except HostError as fault:
         raise InputError(fault.reason, where=fault.subject, fix="check the path, or run it there") from fault
