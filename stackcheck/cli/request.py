@@ -23,6 +23,7 @@ _HOST_FILE = (
     "or collect_env prints there"
 )
 _EXACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
+_PATCHED = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})\.[0-9]{1,4}")
 _LARGEST_LOCK = 20_000_000  # bytes
 
 
@@ -33,7 +34,10 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         UsageError: flags are missing or contradict each other.
         InputError: a lock or host file cannot be used.
     """
-    gpu, instance = options.gpu or "", _instance(options.instance, catalog)
+    from stackcheck.catalog.names import instance_named
+
+    gpu = options.gpu or ""
+    instance = instance_named(catalog, options.instance).id if options.instance else None
     host = host_inventory(options.host, catalog) if options.host else None
     if host is not None:
         instance = instance or (host.instance if host.instance in catalog.instance_ids else None)
@@ -54,26 +58,19 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         host=_required_of(host, options.host, catalog) if host else (),
         images=options.images,
         image=options.image,
-        python=options.python,
+        python=_minor(options.python),
         policy=options.policy,
         keep={p.component: p.version for p in lock.pins} if lock else {},
     )
 
 
-def _instance(name: str | None, catalog: Catalog) -> str | None:
-    """Return the id of an instance type, whatever its case.
-
-    Raises:
-        UsageError: nobody knows it; the message offers those it is the beginning of, or the nearest.
-    """
-    if not name:
-        return name
-    from stackcheck.catalog.names import instance_named, offer
-
-    begun = [i for end in ".-" for i in catalog.instance_ids if i.startswith(name.strip().lower() + end)]
-    if begun and not catalog.instance(name):
-        raise UsageError(f"unknown instance type {name[:80]!r}", fix=offer(begun[:3]))
-    return instance_named(catalog, name).id
+def _minor(python: str | None) -> str | None:
+    """Return a Python version without its patch level, which no package asks for, and say so."""
+    found = _PATCHED.fullmatch(python or "")
+    if found is None:
+        return python
+    streams.remark(f"--python {python}: taken as {found[1]}")
+    return found[1]
 
 
 def _required_of(host: Inventory, name: str, catalog: Catalog) -> tuple[Wish, ...]:

@@ -33,7 +33,7 @@ def refused(outcome: Outcome, *words: str) -> None:
     ("arguments", "words"),
     [
         ((), ("COMMAND", "--help")),
-        (("reslove",), ("unknown command", "resolve")),
+        (("reslove",), ("no command", "did you mean resolve?")),
         (("resolve",), ("--gpu", "b200")),
         (("resolve", "--gpu", "b20"), ("unknown GPU", "b200")),
         (("resolve", "--instance", "p5.48xlarg"), ("unknown instance type", "p5.48xlarge")),
