@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # only named in signatures: importing them costs each resolve
 DRIVER = "driver"
 _HOST_FILE = (
     "give what `stackcheck probe --inventory` writes on a node with its driver loaded, or the text that nvidia-smi "
-    "or collect_env prints there"
+    "or collect_env prints there; without a node to look at, --with driver==... and a --with for each further part"
 )
 _EXACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
 _PATCHED = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})\.[0-9]{1,4}")
@@ -205,8 +205,12 @@ def host_inventory(name: str, catalog: Catalog) -> Inventory:
         from stackcheck.cli.collect import probe_inventory
 
         return probe_inventory(catalog)
+    import os
+
     from stackcheck.cli.collect import read_inventory
 
+    if "==" in name and not os.path.lexists(name):
+        raise UsageError(f"--host {name[:80]!r} is no file", fix=f"did you mean --with {name[:80]}?")
     return read_inventory([name], catalog)
 
 
