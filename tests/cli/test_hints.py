@@ -93,6 +93,31 @@ def test_what_is_not_near_is_not_offered(call: Call, catalog: Catalog, name: str
     assert all(gpu in message for gpu in catalog.gpu_ids)
 
 
+def test_a_directory_is_sent_to_probe(call: Call, tmp_path: Path) -> None:
+    for command in (("check",), ("diff", str(tmp_path)), ("resolve", "--host")):
+        outcome = call(*command, str(tmp_path))
+        assert outcome.code == 2
+        assert outcome.message.endswith(f"stackcheck probe --root {tmp_path}")
+
+
+def test_a_pin_in_the_place_of_a_host_file_is_told_its_flag(call: Call, tmp_path: Path) -> None:
+    message = call("resolve", "--gpu", "h100", "--host", "driver==580.95.05").message
+    assert message.endswith("did you mean --with driver==580.95.05?")
+    bare = tmp_path / "host.json"
+    bare.write_text("{}", encoding="utf-8")
+    assert "--with driver==" in call("resolve", "--gpu", "h100", "--host", str(bare)).message
+
+
+def test_constraints_that_pin_nothing_are_doubted_on_stderr(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "constraints.txt"
+    outcome = call(
+        "resolve", "--instance", "p6-b200.48xlarge", "--framework", "vllm", "--export", f"constraints={path}"
+    )
+    pinned = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    assert outcome.code == 0
+    assert bool(outcome.err) is not bool(pinned)
+
+
 def test_a_patch_level_of_python_is_left_out_and_said(call: Call) -> None:
     outcome = call(*_RESOLVE, "--images", "none", "--python", "3.12.4", "--format", "json")
     assert outcome.code == 0

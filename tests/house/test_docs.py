@@ -85,7 +85,9 @@ def test_commands_of_the_readme_run(line: str) -> None:
 
 
 def test_the_export_of_the_readme_pins_something(tmp_path: Path) -> None:
-    (line,) = [x for x in README.splitlines() if x.startswith("stackcheck resolve") and "--export" in x]
+    (line,) = [
+        x for x in README.splitlines() if x.startswith("stackcheck resolve") and "--export constraints" in x
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "stackcheck", *shlex.split(line)[1:]],
         capture_output=True,
