@@ -168,7 +168,7 @@ def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
             f"{wish.flag} {wish.text!r}: {fault}",
             fix=f"did you mean cuda=={toolkit}?" if toolkit else usual,
         ) from fault
-    return wish._replace(component=component.id, range=_widened(wish.range, component))
+    return wish._replace(component=component.id, range=widened(wish.range, component))
 
 
 def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
@@ -194,7 +194,7 @@ def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
     )
 
 
-def _widened(text: str, component: Component) -> str:
+def widened(text: str, component: Component) -> str:
     """Return `==550.*` for `==550` where no release is 550 itself but some begin with it: so a branch or minor may be named."""
     exact = text.removeprefix("==").strip()
     if not text.startswith("==") or not exact.replace(".", "").isdigit():
