@@ -278,3 +278,38 @@ def test_an_overlay_adds_to_what_is_shown(call: Call, tmp_path: Path, catalog: C
     assert show(call, "gpu", "my gpu", *overlay)["id"] == "mine"
     assert {g["id"] for g in show(call, "gpu", *overlay)} == {*catalog.gpu_ids, "mine"}
     assert "\x1b" not in call("show", "gpu", "mine", *overlay).out, "an overlay is as hostile as any input"
+
+
+def test_each_release_of_a_component_has_the_grade_of_the_first_row_that_holds_it(
+    call: Call, catalog: Catalog
+) -> None:
+    gpu, torch = catalog.gpu("b300"), catalog.component("torch")
+    assert gpu is not None
+    assert torch is not None
+    item = call("show", "component", "torch", "--gpu", "b300", "--format", "json").json["item"]
+    assert item["gpu"] == "b300"
+    told = {version: row["grade"] for row in item["on_gpu"] for version in row["releases"]}
+    assert set(told) == {r.version.text for r in torch.releases}
+    for release in torch.releases:
+        first = next(
+            (
+                r
+                for r in gpu.rows
+                if r.component == "torch" and release.version in Range(r.range, torch.scheme)
+            ),
+            None,
+        )
+        assert told[release.version.text] == (first.grade if first else "unknown")
+    text = call("show", "component", "torch", "--gpu", "b300").out
+    assert "on NVIDIA B300" in text
+    assert all(row.why.split()[0] in text for row in gpu.rows if row.component == "torch")
+
+
+def test_a_component_that_the_matrix_of_a_gpu_does_not_name_is_unknown_there(call: Call) -> None:
+    assert (
+        "unknown: its matrix says nothing of these" in call("show", "component", "slurm", "--gpu", "b300").out
+    )
+
+
+def test_the_gpu_asks_about_one_component(call: Call) -> None:
+    assert "show gpu b300" in call("show", "component", "--gpu", "b300").message
