@@ -131,7 +131,11 @@ def add_matrices(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser, *, lock: str = "keep what can stay of this lock") -> None:
+def add_target(
+    parser: argparse.ArgumentParser,
+    *,
+    lock: str = "keep what can stay of this lock; its GPU or instance type unless another is given",
+) -> None:
     """Add the flags that describe the stack asked for; shared by resolve, why and graph. `lock` says what --lock does there."""
     parser.add_argument("--gpu", help="GPU model, e.g. b200 (see `stackcheck show gpu`)")
     parser.add_argument(

@@ -42,17 +42,21 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
     if host is not None:
         instance = instance or (host.instance if host.instance in catalog.instance_ids else None)
         gpu = gpu or ("" if instance else host.gpu_model or "")
+    lock = read_lock(options.lock) if options.lock else None
+    arch = options.arch
+    if lock is not None and not gpu and not instance:
+        instance, arch = lock.target.instance, arch or lock.target.arch or None
+        gpu = "" if instance else lock.target.gpu
     if not gpu and not instance:
         raise UsageError("say for which GPU: --gpu or --instance", fix=f"known: {', '.join(catalog.gpu_ids)}")
     if options.image and options.images == "none":
         raise UsageError("--image and --images none exclude each other", fix="leave one out")
-    lock = read_lock(options.lock) if options.lock else None
     wishes = [parse_wish(text, flag="--with") for text in options.wishes]
     wishes += [parse_wish(text, flag="--without")._replace(absent=True) for text in options.without]
     return Request(
         gpu=gpu,
         instance=instance,
-        arch=options.arch,
+        arch=arch,
         frameworks=tuple(parse_wish(text, flag="--framework") for text in options.framework),
         wishes=tuple(wishes),
         host=_required_of(host, options.host, catalog) if host else (),
