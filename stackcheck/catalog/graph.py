@@ -60,7 +60,7 @@ def catalog_graph(catalog: Catalog) -> Graph:
             build = next((b for b in release.builds if b.default), None)
             edges += _edges(component.id, release, build, "")
     known = {n.id for n in nodes}
-    return _finished(f"matrices {catalog.version}", nodes, [e for e in edges if e.target in known])
+    return _finished(f"matrices {catalog.edition}", nodes, [e for e in edges if e.target in known])
 
 
 def around(graph: Graph, component: str) -> Graph:

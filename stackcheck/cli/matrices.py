@@ -99,13 +99,18 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
 
         streams.answer(
             json.dumps(
-                {"schema": "stackcheck.matrices-status/1", "version": catalog.version, "components": rows},
+                {
+                    "schema": "stackcheck.matrices-status/1",
+                    "version": catalog.version,
+                    "overlay": catalog.overlay or None,
+                    "components": rows,
+                },
                 indent=2,
             )
         )
         return streams.OK
     lines = [
-        f"matrices {catalog.version}",
+        f"matrices {catalog.edition}",
         f"{'component':28}{'releases':>9}{'newest':>22}{'released':>12}{'unread':>8}{'sources':>9}{'age':>7}",
     ]
     for r in rows:

@@ -190,7 +190,7 @@ def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
         alternatives=_alternatives(encoding, catalog, request),
         requirements=tuple(w.told for w in universe.request.all_wishes),
         policy=universe.request.policy,
-        data_version=universe.catalog.version,
+        data_version=universe.catalog.edition,
     )
 
 
