@@ -313,3 +313,21 @@ def test_a_component_that_the_matrix_of_a_gpu_does_not_name_is_unknown_there(cal
 
 def test_the_gpu_asks_about_one_component(call: Call) -> None:
     assert "show gpu b300" in call("show", "component", "--gpu", "b300").message
+
+
+def test_the_places_that_a_node_fills_in_are_shown_without_braces(call: Call, catalog: Catalog) -> None:
+    shown = call("show", "advisory", "--all").out
+    assert "{" not in shown
+    filled = [r for r in catalog.rules if "{nccl}" in r.title]
+    assert filled
+    for rule in filled:
+        text = call("explain", rule.id).out
+        assert "<nccl>" in text
+        assert "{nccl}" not in text
+        assert call("explain", rule.id, "--format", "json").json["title"] == rule.title
+
+
+def test_the_status_of_the_matrices_has_a_total(call: Call, catalog: Catalog) -> None:
+    known = [len(c.releases) for c in catalog.components()]
+    text = call("matrices", "status").out
+    assert re.search(rf"^{len(known)} components +{sum(known)} ", text, re.MULTILINE)
