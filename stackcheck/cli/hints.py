@@ -51,6 +51,34 @@ def unrecognised(parser: argparse.ArgumentParser, rest: Sequence[str]) -> UsageE
     return UsageError(what, fix=f"did you mean {hint}?" if hint else f"see `{parser.prog} --help`")
 
 
+def for_choice(parser: argparse.ArgumentParser, message: str) -> str:
+    """Return what a word that is none of the choices was meant to be, or an empty text; `message` is argparse's."""
+    found = re.match(r"argument (?P<of>[^:]+): invalid choice: '(?P<word>[^']{1,80})'", message)
+    if found is None:
+        return ""
+    names = [name.strip() for name in found["of"].split("/")]
+    for action in parser._actions:  # noqa: SLF001
+        if action.choices and (set(names) & {*action.option_strings, action.metavar, action.dest}):
+            words = [str(choice) for choice in action.choices]
+            near = difflib.get_close_matches(found["word"].lower(), words, n=1, cutoff=_NEAR)
+            named = near[0] if near else _named_in(found["word"], words)
+            return f"did you mean {named}?" if named else ""
+    return ""
+
+
+def _named_in(word: str, kinds: Sequence[str]) -> str:
+    """Return the kind of thing that a word names, with the word: `show b300` is `show gpu b300`."""
+    catalog = _catalog()
+    if catalog is None or not {"gpu", "instance", "component"} <= set(kinds):
+        return ""
+    if catalog.find_gpu(word) is not None:
+        return f"gpu {word}"
+    if catalog.instance(word.lower()) is not None:
+        return f"instance {word.lower()}"
+    component = _component(word)
+    return f"component {component}" if component else ""
+
+
 def _flags(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to look at a parser
         for flag in action.option_strings:

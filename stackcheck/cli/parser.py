@@ -84,7 +84,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
-        say(f"{message[:_LONGEST_MESSAGE]}; see `{self.prog} --help`")
+        hint = ""
+        if "invalid choice: " in message:
+            from stackcheck.cli.hints import for_choice
+
+            hint = for_choice(self, message)
+        say(f"{message[:_LONGEST_MESSAGE]}; {hint or f'see `{self.prog} --help`'}")
         self.exit(2)
 
 

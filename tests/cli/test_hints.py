@@ -36,6 +36,12 @@ _SLIPS = (
     ((*_RESOLVE, "--with", "cuda==cu128"), "did you mean cuda==12.8?"),
     ((*_RESOLVE, "--framework", "torch,vllm"), "--framework torch --framework vllm"),
     (("probe", "--only", "gpu"), "did you mean gpus?"),
+    (("show", "b300"), "did you mean gpu b300?"),
+    (("show", "p5.48xlarge"), "did you mean instance p5.48xlarge?"),
+    (("show", "torch"), "did you mean component torch?"),
+    (("show", "imgae"), "did you mean image?"),
+    (("matrices", "stauts"), "did you mean status?"),
+    ((*_RESOLVE, "--policy", "newst"), "did you mean newest?"),
     (("explain", "SC-2026-1"), "did you mean SC-2026-0001?"),
 )
 
