@@ -37,6 +37,7 @@ def unknown_command(argv: Sequence[str], known: Sequence[str]) -> UsageError:
 
 def unrecognised(parser: argparse.ArgumentParser, rest: Sequence[str]) -> UsageError:
     """Return the fault of arguments that a command does not know, with what the first of them was meant to be."""
+    rest = [word for word in rest if word != "--"] or list(rest)
     word = rest[0]
     name, equals, value = word.partition("=")
     if not equals and len(rest) > 1 and not rest[1].startswith("-"):

@@ -72,6 +72,7 @@ def _asked(options: argparse.Namespace, catalog: Catalog) -> tuple[str, str]:
     """
     from stackcheck.catalog.names import component_named
     from stackcheck.model.errors import UsageError
+    from stackcheck.model.ranges import Range
     from stackcheck.solver.request import parse_wish
     from stackcheck.solver.resolve import widened
 
@@ -80,6 +81,10 @@ def _asked(options: argparse.Namespace, catalog: Catalog) -> tuple[str, str]:
         return IMAGE, ""
     wish = parse_wish(text, flag="why")
     component = component_named(catalog, wish.component)
+    try:
+        Range(wish.range, component.scheme)
+    except ValueError as fault:
+        raise UsageError(f"why {text[:80]!r}: {fault}", fix=f"write {component.id}==V") from fault
     if wish.range and not _ONE.fullmatch(wish.range):
         raise UsageError(
             f"why {text[:80]!r} is about more than one version",

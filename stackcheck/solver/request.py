@@ -19,7 +19,7 @@ _SPEC = re.compile(
 
 
 _ALMOST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?:\s*[=:@]\s*|\s+)v?([0-9][A-Za-z0-9.+*_-]*)\s*\Z")
-_SEVERAL = re.compile(r"[^\s,\[\]]+(?:\[[^\]]*\])?")
+_SEVERAL = re.compile(r"[^\s,\[\]]+(?:\[[^\]]*\])?[^\s,]*")
 
 
 class Wish(NamedTuple):
@@ -138,8 +138,9 @@ def _meant(text: str, flag: str) -> str:
     almost = _ALMOST.match(text)
     if almost is not None:
         return f"did you mean {almost[1]}=={almost[2]}?"
-    several = _SEVERAL.findall(text) if "," in text else []
-    if len(several) > 1 and all(_SPEC.match(part) for part in several):
-        shown = " ".join(f"{flag} {part}" for part in several[:3])
+    several = _SEVERAL.findall(text)
+    if len(several) > 1 and all(_SPEC.match(part) and part[0].isalpha() for part in several):
+        quoted = (f"'{part}'" if set(part) & set("<>[*") else part for part in several[:3])
+        shown = " ".join(f"{flag} {part}" for part in quoted)
         return f"give {flag} once for each: {shown}{' ...' if several[3:] else ''}"
     return "write for example torch==2.11.0 or 'cuda>=13'"
