@@ -34,7 +34,11 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "## Commands"
     for command in COMMANDS:
-        yield from ("", f"### {command.name}", "", "```", parser_for(command).format_help().rstrip(), "```")
+        parser = parser_for(command)
+        yield from ("", f"### {command.name}", "", "```", parser.format_help().rstrip(), "```")
+        for inner in _inner(parser):
+            name = inner.prog.removeprefix("stackcheck ")
+            yield from ("", f"#### {name}", "", "```", inner.format_help().rstrip(), "```")
     yield from _table(
         "Exports (`resolve --export`)", ("name", "what"), ((e.name, e.title) for e in EXPORTERS)
     )
@@ -56,6 +60,13 @@ def _lines() -> Iterator[str]:
         ("id", "name", "scope", "layer"),
         ((c.id, c.name, c.scope, c.layer) for c in catalog.components()),
     )
+
+
+def _inner(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of the kinds or actions below a command."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to look at a parser
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            yield from action.choices.values()
 
 
 def _words() -> Iterator[tuple[str, str]]:

@@ -67,7 +67,8 @@ def _names(values: Sequence[str]) -> list[str]:
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def _listing() -> str:
+def listing() -> str:
+    """Return the probes and the programs they may start, one a line."""
     from stackcheck_probes.commands import COMMANDS
     from stackcheck_probes.registry import PROBES
 
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(f"argument {argument[:-3]}: expected one argument")
     arguments = parser.parse_args(given)
     if arguments.list:
-        sys.stdout.write(_listing() + "\n")
+        sys.stdout.write(listing() + "\n")
         return OK
     from stackcheck_probes.interface import HostError
     from stackcheck_probes.inventory import UnknownProbeError, collect

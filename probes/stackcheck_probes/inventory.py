@@ -25,7 +25,7 @@ _SORT_KEYS = {"packages": ("environment", "name", "path"), "code": ("path",), "e
 
 
 class UnknownProbeError(ValueError):
-    """A name given to ``only`` or ``skip`` is no probe; the message lists those there are."""
+    """A name given to ``only`` or ``skip`` is no probe; the message names the nearest, or all there are."""
 
 
 def collect(
@@ -55,7 +55,11 @@ def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = P
     known = {probe.name for probe in probes}
     wrong = sorted((wanted | unwanted) - known)
     if wrong:
-        raise UnknownProbeError(f"no probe {', '.join(wrong)}; there are: {', '.join(sorted(known))}")
+        import difflib  # only when somebody mistyped
+
+        near = difflib.get_close_matches(wrong[0][:80], sorted(known), n=1)
+        offer = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
+        raise UnknownProbeError(f"no probe {', '.join(wrong)[:80]}; {offer}")
     return tuple(
         probe for probe in probes if probe.name not in unwanted and (not wanted or probe.name in wanted)
     )

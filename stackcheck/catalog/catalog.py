@@ -58,9 +58,10 @@ def normalised(name: str) -> str:
 class Catalog:
     """Immutable view of the matrices; see the module for how it reads."""
 
-    def __init__(self, store: Store) -> None:
-        """Read from `store` on demand."""
+    def __init__(self, store: Store, overlay: str = "") -> None:
+        """Read from `store` on demand; `overlay` is the name of what lies over its data set."""
         self._store = store
+        self.overlay = overlay
         self._components: dict[str, Component | None] = {}
         self._gpus: dict[str, Gpu | None] = {}
         self._instances: dict[str, Instance | None] = {}
@@ -69,6 +70,11 @@ class Catalog:
     def version(self) -> str:
         """Calendar version of the data, e.g. 2026.11.29."""
         return self._store.text("VERSION")
+
+    @property
+    def edition(self) -> str:
+        """The version, and the overlay without which an answer may be another."""
+        return f"{self.version} + overlay {self.overlay}" if self.overlay else self.version
 
     @cached_property
     def component_ids(self) -> tuple[str, ...]:

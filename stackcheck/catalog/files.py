@@ -62,7 +62,13 @@ def open_catalog(directory: str | None = None, environ: Mapping[str, str] = os.e
     from stackcheck.catalog.validate import validate_directory
 
     validate_directory(chosen, schemas=os.path.join(matrices_root(), "schema"))
-    return Catalog(FileStore(roots))
+    return Catalog(FileStore(roots), "" if whole else _name_of(chosen))
+
+
+def _name_of(directory: str) -> str:
+    """Return the name of a directory without the path to it, which is the business of one machine."""
+    name = os.path.basename(os.path.abspath(directory)) or "/"
+    return "".join(c if c.isprintable() else "?" for c in name[:60])
 
 
 def base_root(environ: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from stackcheck.model.release import Build, Component, Release
 from stackcheck.model.rule import Relation, Rule, head_of, subjects_of
 from stackcheck.model.stack import Pin, Stack
 
+_NEWEST_READ = "newest releases with read requirements"
 _SIGNS = {
     "at_least": ">=",
     "at_most": "<=",
@@ -60,7 +61,9 @@ def catalog_graph(catalog: Catalog) -> Graph:
             build = next((b for b in release.builds if b.default), None)
             edges += _edges(component.id, release, build, "")
     known = {n.id for n in nodes}
-    return _finished(f"matrices {catalog.version}", nodes, [e for e in edges if e.target in known])
+    return _finished(
+        f"{_NEWEST_READ}, matrices {catalog.edition}", nodes, [e for e in edges if e.target in known]
+    )
 
 
 def around(graph: Graph, component: str) -> Graph:

@@ -47,11 +47,18 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
     doubt = _of_doubts(catalog).get(wanted)
     if doubt is not None:
         return doubt
-    near = nearest_id(wanted, {i: i for i in finding_ids(catalog)})
+    known = finding_ids(catalog)
+    same = [i for i in known if _without_zeros(i) == _without_zeros(wanted)]
+    near = same or nearest_id(wanted, {i: i for i in known})
     raise UsageError(
         f"no finding has the id {finding_id[:80]!r}",
         fix=offer(near) or "see `stackcheck show advisory --all`",
     )
+
+
+def _without_zeros(finding_id: str) -> str:
+    """Return an id in the form in which SC-2026-1 and SC-2026-0001 are the same."""
+    return "-".join(part.lstrip("0") for part in finding_id.lower().split("-"))
 
 
 def finding_ids(catalog: Catalog) -> tuple[str, ...]:

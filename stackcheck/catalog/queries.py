@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import parsed_range
 from stackcheck.catalog.identify import parsed_version
-from stackcheck.model.demand import Bringer, Requirer
+from stackcheck.model.demand import Bringer, Requirer, RowReleases
 from stackcheck.model.gpucode import Capability, covers
 from stackcheck.model.kinds import Grade
 from stackcheck.model.ranges import Range
-from stackcheck.model.release import Component, Gpu, Image, Release, Requirement
+from stackcheck.model.release import Component, Gpu, GpuRow, Image, Release, Requirement
 from stackcheck.model.version import Version
 
 Held = tuple[Component, Range]
@@ -125,11 +125,30 @@ def grade_on_gpu(catalog: Catalog, image: Image, gpu: Gpu) -> tuple[Grade, tuple
     return worst, tuple(why for grade, why in told if grade is worst)
 
 
+def releases_on_gpu(gpu: Gpu, component_id: str, releases: Sequence[Release]) -> tuple[RowReleases, ...]:
+    """Return the releases by the row of the GPU's matrix that decides on them: the first that holds a version counts.
+
+    Rows that decide on none of them are left out; those of which no row speaks come last.
+    """
+    left = list(releases)
+    told = []
+    for row in (r for r in gpu.rows if r.component == component_id):
+        held = [r for r in left if _is_in(row, r.version)]
+        left = [r for r in left if r not in held]
+        if held:
+            told.append(RowReleases(row=row, releases=tuple(held)))
+    return (*told, *([RowReleases(row=None, releases=tuple(left))] if left else []))
+
+
+def _is_in(row: GpuRow, version: Version) -> bool:
+    bounds = parsed_range(row.range, version.scheme)
+    return bounds is not None and version in bounds
+
+
 def _row_words(gpu: Gpu, name: str, version: Version) -> Iterator[tuple[Grade, str]]:
     """Yield grade and reason of the first row that holds the version."""
     for row in gpu.rows:
-        bounds = parsed_range(row.range, version.scheme) if row.component == name else None
-        if bounds is not None and version in bounds:
+        if row.component == name and _is_in(row, version):
             yield Grade(row.grade), f"{name} {version}: {row.why}"
             return
 

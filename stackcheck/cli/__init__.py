@@ -37,15 +37,9 @@ def _dispatch(argv: list[str]) -> int:
     name = next((a for a in argv if not a.startswith("-")), None)
     command = next((c for c in COMMANDS if c.name == name), None)
     if command is None or argv[0] != name:
-        parser = top_parser(COMMANDS)
-        options = parser.parse(argv)  # prints help or version, or exits 2
-        parser.error(f"unknown command {options.command[:40]!r}{_nearest(options.command)}")
+        from stackcheck.cli.hints import unknown_command
+
+        top_parser(COMMANDS).parse_known(argv)  # prints help or version, or exits 2
+        raise unknown_command(argv, [c.name for c in COMMANDS])
     options = parser_for(command).parse(argv[1:])
     return command.load().run(options)
-
-
-def _nearest(word: str) -> str:
-    import difflib  # only when somebody mistyped
-
-    near = difflib.get_close_matches(word, [c.name for c in COMMANDS], n=1)
-    return f", did you mean {near[0]!r}?" if near else ""

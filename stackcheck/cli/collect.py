@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,6 +30,15 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
         raise InputError("standard input is closed", fix="name a file, or open it")
     if names.count("-") > 1:
         raise UsageError("standard input can be read once", fix="give - once")
+    for name in names:
+        if os.path.isdir(name):  # noqa: PTH112 - pathlib costs more than the question
+            import shlex
+
+            raise InputError(
+                "is a directory",
+                where=name,
+                fix=f"if it is a captured or unpacked node: stackcheck probe --root {shlex.quote(name)}",
+            )
     texts = [("stdin" if name == "-" else file_name(name), read_file(name)) for name in names]
     read = ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
     for text in read.texts:
@@ -127,6 +137,6 @@ def observed(**options: Any) -> dict[str, Any]:
     try:
         return collect(**options)
     except UnknownProbeError as fault:
-        raise UsageError(str(fault), fix="see `stackcheck-probe --list`") from fault
+        raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault
     except HostError as fault:
         raise InputError(fault.reason, where=fault.subject, fix="check the path, or run it there") from fault

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--component",
         metavar="NAME",
-        help="only what it requires and what requires it; without a stack: among the newest releases",
+        help="only what it requires and what requires it; without a stack: among the newest releases whose requirements were read",
     )
     parser.add_argument("--format", choices=["dot", "mermaid", "json"], default="dot")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the graph here; - is stdout")
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         if not stack.solved:
             return _conflict(stack, options)
         graph = stack_graph(catalog, stack)
-        _require_member(component, [n.id for n in graph.nodes])
+        _require_member(component, [n.id for n in graph.nodes], stack)
     else:
         graph = catalog_graph(catalog)
     text = _rendered(around(graph, component) if component else graph, options.format)
@@ -66,7 +66,7 @@ def _conflict(stack: Stack, options: argparse.Namespace) -> int:
     return streams.FINDINGS
 
 
-def _require_member(component: str, members: list[str]) -> None:
+def _require_member(component: str, members: list[str], stack: Stack) -> None:
     """Make sure that the stack has the component.
 
     Raises:
@@ -75,7 +75,8 @@ def _require_member(component: str, members: list[str]) -> None:
     if component and component not in members:
         from stackcheck.model.errors import UsageError
 
-        raise UsageError(f"{component} is not in this stack", fix=f"it has {', '.join(members)}")
+        more = "--images none pins what the image does not state, and " if stack.image else ""
+        raise UsageError(f"{component} is not in this stack", fix=f"{more}it has {', '.join(members)}")
 
 
 def _rendered(graph: Graph, name: str) -> str:

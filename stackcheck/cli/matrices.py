@@ -90,6 +90,8 @@ def _index(catalog: Catalog, options: argparse.Namespace) -> int:
 def _status(catalog: Catalog, options: argparse.Namespace) -> int:
     from datetime import UTC, datetime
 
+    from stackcheck.report.style import counted
+
     today = datetime.now(tz=UTC).date()
     rows = [row for c in catalog.component_ids if (row := _status_row(catalog, c, today)) is not None]
     if options.older_than is not None:
@@ -99,13 +101,18 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
 
         streams.answer(
             json.dumps(
-                {"schema": "stackcheck.matrices-status/1", "version": catalog.version, "components": rows},
+                {
+                    "schema": "stackcheck.matrices-status/1",
+                    "version": catalog.version,
+                    "overlay": catalog.overlay or None,
+                    "components": rows,
+                },
                 indent=2,
             )
         )
         return streams.OK
     lines = [
-        f"matrices {catalog.version}",
+        f"matrices {catalog.edition}",
         f"{'component':28}{'releases':>9}{'newest':>22}{'released':>12}{'unread':>8}{'sources':>9}{'age':>7}",
     ]
     for r in rows:
@@ -114,6 +121,8 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
             f"{r['component']:28}{r['releases']:>9}{r['newest'] or '-':>22}{r['released'] or '?':>12}"
             f"{r['requirements_unknown']:>8}{r['sources']:>9}{age:>7}"
         )
+    releases, unread = (sum(int(r[key] or 0) for r in rows) for key in ("releases", "requirements_unknown"))
+    lines.append(f"{counted(len(rows), 'component', 'components'):28}{releases:>9}{'':34}{unread:>8}")
     images, rules = len(catalog.images), len(catalog.rules)
     lines.append(
         f"{len(catalog.gpu_ids)} GPUs, {len(catalog.instance_ids)} instance types, {images} images, {rules} rules and advisories"
@@ -149,6 +158,7 @@ def _lint(options: argparse.Namespace) -> int:
     from stackcheck.catalog.lint import lint
     from stackcheck.catalog.validate import faults_by_file
     from stackcheck.cli.data import open_data
+    from stackcheck.report.style import counted
 
     root = Path(options.matrices or matrices_root())
     if not root.is_dir():
@@ -159,7 +169,7 @@ def _lint(options: argparse.Namespace) -> int:
     failed = bool(schema_faults)
     lines = [
         f"{'FAIL' if failed else 'ok':5}SCHEMA  files match their JSON Schemas"
-        + (f" ({len(schema_faults)} faults)" if failed else "")
+        + (f" ({counted(len(schema_faults), 'fault', 'faults')})" if failed else "")
     ]
     lines += _shown([f"{where}: {text}" for where, text in schema_faults], options)
     if failed and options.matrices:

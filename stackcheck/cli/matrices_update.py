@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sha256", metavar="HEX", help="what the wheel's checksum must be")
     parser.add_argument(
-        "--allow-older", action="store_true", help="also take a set older than the one in use"
+        "--allow-older",
+        action="store_true",
+        help="also take a set older than the installed one; never one older than the shipped data",
     )
     parser.add_argument("--rollback", action="store_true", help="return to the data set before")
 
@@ -48,9 +50,16 @@ def run(options: argparse.Namespace) -> int:
     if not origin:
         raise UsageError("nowhere to update from", fix=f"give --from URL|DIR|WHEEL, or set {SOURCE}")
     data = _data(origin, options.sha256)
-    active = home.state().active
-    in_use = max(version_of(matrices_root()), version_of(str(home.path / active)) if active else ())
+    active, shipped = home.state().active, version_of(matrices_root())
+    in_use = max(shipped, version_of(str(home.path / active)) if active else ())
     offered = tuple(int(p) for p in data.version.split("."))
+    if offered < shipped:
+        raise InputError(
+            f"data of {data.version} is older than that shipped with this stackcheck "
+            f"({'.'.join(map(str, shipped))}), which would stay in use",
+            where=origin if "@" not in origin else "",
+            fix="name a folder with --matrices or STACKCHECK_MATRICES where it shall count",
+        )
     if offered < in_use and not options.allow_older:
         raise InputError(
             f"data of {data.version} is older than that in use ({'.'.join(map(str, in_use))})",
@@ -60,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
     fresh = home.install(data, prove)
     words = "installed" if fresh else "was already in use"
     streams.answer(f"matrices {data.version} {words}: {home.path / data.folder}")
-    if offered <= version_of(matrices_root()):
-        streams.say("the data shipped with stackcheck is as new or newer and stays in use")
+    if offered == shipped:
+        streams.say("the data shipped with stackcheck is as new and stays in use")
     return streams.OK
 
 

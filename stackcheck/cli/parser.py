@@ -42,11 +42,31 @@ class Parser(argparse.ArgumentParser):
         return kind(self.prog, width=_WIDTH)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse as `parse_args` does, but refuse `--flag=--`: before Python 3.13 argparse makes an empty list of it."""
+        """Parse as `parse_args` does, and say of what is not recognised what it was meant to be."""
+        options, rest = self.parse_known(argv)
+        if rest:
+            from stackcheck.cli.hints import unrecognised
+
+            raise unrecognised(self._inner(options), rest)
+        return options
+
+    def parse_known(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+        """Parse what is known, but refuse `--flag=--`: before Python 3.13 argparse makes an empty list of it."""
         for argument in itertools.takewhile(lambda a: a != "--", argv):
             if argument.startswith("--") and argument.endswith("=--"):
                 self.error(f"argument {argument.removesuffix('=--')}: expected one argument")
-        return self.parse_args(argv)
+        options, rest = self.parse_known_args(argv)
+        return options, rest
+
+    def _inner(self, options: argparse.Namespace) -> argparse.ArgumentParser:
+        """Return the parser of the kind or action that was chosen, or this one if it has none."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no other way
+                chosen: argparse.ArgumentParser = action.choices.get(
+                    str(getattr(options, action.dest, "")), self
+                )
+                return chosen
+        return self
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """See `ArgumentParser.parse_known_args`; sub-parsers come here too.
@@ -64,7 +84,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit 2."""
-        say(f"{message[:_LONGEST_MESSAGE]}; see `{self.prog} --help`")
+        hint = ""
+        if "invalid choice: " in message:
+            from stackcheck.cli.hints import for_choice
+
+            hint = for_choice(self, message)
+        say(f"{message[:_LONGEST_MESSAGE]}; {hint or f'see `{self.prog} --help`'}")
         self.exit(2)
 
 
@@ -111,7 +136,11 @@ def add_matrices(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser, *, lock: str = "keep what can stay of this lock") -> None:
+def add_target(
+    parser: argparse.ArgumentParser,
+    *,
+    lock: str = "keep what can stay of this lock; its GPU or instance type unless another is given",
+) -> None:
     """Add the flags that describe the stack asked for; shared by resolve, why and graph. `lock` says what --lock does there."""
     parser.add_argument("--gpu", help="GPU model, e.g. b200 (see `stackcheck show gpu`)")
     parser.add_argument(

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", action="append", default=[], metavar="PROBE", help="all but these probes (comma list)"
     )
+    parser.add_argument("--list", action="store_true", help="list the probes and the programs they may start")
     parser.add_argument(
         "--timeout", type=_seconds, metavar="SECONDS", help="limit for the whole probe (default 20)"
     )
@@ -70,6 +71,11 @@ def _seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Collect, then capture, print or check."""
+    if options.list:
+        from stackcheck_probes.__main__ import listing
+
+        streams.answer(listing())
+        return streams.OK
     if options.root != "/" and options.pid is not None:
         raise UsageError("--root and --pid exclude each other", fix="a tree has no processes: leave one out")
     if options.pid is not None and not os.access(f"/proc/{options.pid}", os.F_OK):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:  # only named in signatures: importing them costs each resolve
 DRIVER = "driver"
 _HOST_FILE = (
     "give what `stackcheck probe --inventory` writes on a node with its driver loaded, or the text that nvidia-smi "
-    "or collect_env prints there"
+    "or collect_env prints there; without a node to look at, --with driver==... and a --with for each further part"
 )
 _EXACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
+_PATCHED = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})\.[0-9]{1,4}")
 _LARGEST_LOCK = 20_000_000  # bytes
 
 
@@ -33,47 +34,47 @@ def request_from(options: argparse.Namespace, catalog: Catalog) -> Request:
         UsageError: flags are missing or contradict each other.
         InputError: a lock or host file cannot be used.
     """
-    gpu, instance = options.gpu or "", _instance(options.instance, catalog)
+    from stackcheck.catalog.names import instance_named
+
+    gpu = options.gpu or ""
+    instance = instance_named(catalog, options.instance).id if options.instance else None
     host = host_inventory(options.host, catalog) if options.host else None
     if host is not None:
         instance = instance or (host.instance if host.instance in catalog.instance_ids else None)
         gpu = gpu or ("" if instance else host.gpu_model or "")
+    lock = read_lock(options.lock) if options.lock else None
+    arch = options.arch
+    if lock is not None and not gpu and not instance:
+        instance, arch = lock.target.instance, arch or lock.target.arch or None
+        gpu = "" if instance else lock.target.gpu
     if not gpu and not instance:
         raise UsageError("say for which GPU: --gpu or --instance", fix=f"known: {', '.join(catalog.gpu_ids)}")
     if options.image and options.images == "none":
         raise UsageError("--image and --images none exclude each other", fix="leave one out")
-    lock = read_lock(options.lock) if options.lock else None
     wishes = [parse_wish(text, flag="--with") for text in options.wishes]
     wishes += [parse_wish(text, flag="--without")._replace(absent=True) for text in options.without]
     return Request(
         gpu=gpu,
         instance=instance,
-        arch=options.arch,
+        arch=arch,
         frameworks=tuple(parse_wish(text, flag="--framework") for text in options.framework),
         wishes=tuple(wishes),
         host=_required_of(host, options.host, catalog) if host else (),
         images=options.images,
         image=options.image,
-        python=options.python,
+        python=_minor(options.python),
         policy=options.policy,
         keep={p.component: p.version for p in lock.pins} if lock else {},
     )
 
 
-def _instance(name: str | None, catalog: Catalog) -> str | None:
-    """Return the id of an instance type, whatever its case.
-
-    Raises:
-        UsageError: nobody knows it; the message offers those it is the beginning of, or the nearest.
-    """
-    if not name:
-        return name
-    from stackcheck.catalog.names import instance_named, offer
-
-    begun = [i for end in ".-" for i in catalog.instance_ids if i.startswith(name.strip().lower() + end)]
-    if begun and not catalog.instance(name):
-        raise UsageError(f"unknown instance type {name[:80]!r}", fix=offer(begun[:3]))
-    return instance_named(catalog, name).id
+def _minor(python: str | None) -> str | None:
+    """Return a Python version without its patch level, which no package asks for, and say so."""
+    found = _PATCHED.fullmatch(python or "")
+    if found is None:
+        return python
+    streams.remark(f"--python {python}: taken as {found[1]}")
+    return found[1]
 
 
 def _required_of(host: Inventory, name: str, catalog: Catalog) -> tuple[Wish, ...]:
@@ -208,8 +209,12 @@ def host_inventory(name: str, catalog: Catalog) -> Inventory:
         from stackcheck.cli.collect import probe_inventory
 
         return probe_inventory(catalog)
+    import os
+
     from stackcheck.cli.collect import read_inventory
 
+    if "==" in name and not os.path.lexists(name):
+        raise UsageError(f"--host {name[:80]!r} is no file", fix=f"did you mean --with {name[:80]}?")
     return read_inventory([name], catalog)
 
 

@@ -86,7 +86,10 @@ def deliver_stack(stack: Stack, options: argparse.Namespace, *, verbose: bool = 
 
 def _export(spec: str, stack: Stack) -> tuple[str, str]:
     """Return path (empty for stdout) and text of one `--export FORMAT[=PATH]`."""
-    from stackcheck.export.registry import export
+    from stackcheck.export.registry import export, exporter
 
     name, equals, path = spec.partition("=")
-    return (path if equals and path != streams.STANDARD_OUTPUT else "", export(name, stack))
+    text = export(name, stack)
+    if doubt := exporter(name).doubt(stack):
+        streams.remark(f"--export {name}: {doubt}")
+    return (path if equals and path != streams.STANDARD_OUTPUT else "", text)

@@ -6,6 +6,7 @@ import argparse
 
 from stackcheck.cli import output, streams
 from stackcheck.cli.parser import add_matrices
+from stackcheck.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     component.add_argument(
         "name", nargs="?", metavar="NAME[SPEC]", help="id or package: nccl, 'torch==2.9.*'"
     )
+    component.add_argument("--gpu", help="which releases run on this GPU, and why")
     component.add_argument("--all", action="store_true", help="all releases, each in full")
     component.add_argument("--layer", help="only the components of this layer")
     image = _kind(kinds, "image", "container images, or the contents of one")
@@ -120,12 +122,18 @@ def _instance(catalog: Catalog, options: argparse.Namespace) -> None:
 
 
 def _component(catalog: Catalog, options: argparse.Namespace) -> None:
-    from stackcheck.catalog.queries import brought_by, required_by
+    from stackcheck.catalog.names import gpu_named
+    from stackcheck.catalog.queries import brought_by, releases_on_gpu, required_by
     from stackcheck.model.demand import ComponentView
     from stackcheck.report.component_json import component_row_to_json, component_to_json
     from stackcheck.report.component_text import render_component, render_components
 
+    gpu = gpu_named(catalog, options.gpu) if options.gpu else None
     if not options.name:
+        if gpu is not None:
+            raise UsageError(
+                "--gpu asks about one component", fix=f"name it, or see `stackcheck show gpu {gpu.id}`"
+            )
         found = [c for c in catalog.components() if options.layer in (None, c.layer)]
         _deliver(
             options,
@@ -135,12 +143,15 @@ def _component(catalog: Catalog, options: argparse.Namespace) -> None:
         )
         return
     component, wanted = _held(catalog, options.name, "component")
+    releases = tuple(r for r in reversed(component.releases) if r.version in wanted)
     view = ComponentView(
         component=component,
-        releases=tuple(r for r in reversed(component.releases) if r.version in wanted),
+        releases=releases,
         required_by=required_by(catalog, component.id),
         brought_by=brought_by(catalog, component.id),
         every=options.all,
+        gpu=gpu,
+        on_gpu=releases_on_gpu(gpu, component.id, releases) if gpu else (),
     )
     _deliver(
         options,
@@ -157,7 +168,6 @@ def _held(catalog: Catalog, text: str, flag: str) -> Held:
         UsageError: it has another form, or nobody knows the component.
     """
     from stackcheck.catalog.names import component_named
-    from stackcheck.model.errors import UsageError
     from stackcheck.model.ranges import Range
     from stackcheck.solver.request import parse_wish
 

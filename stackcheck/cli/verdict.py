@@ -34,13 +34,13 @@ def add_verdict(parser: argparse.ArgumentParser) -> None:
         "--accept",
         action="append",
         default=[],
-        metavar="ID:REASON",
-        help="live with a finding; it no longer counts",
+        metavar="ID:[DATE:]REASON",
+        help="live with a finding, until the day YYYY-MM-DD if one is given; it does not count meanwhile",
     )
     parser.add_argument(
         "--accept-file",
         metavar="FILE",
-        help="lines of ID:REASON, or ID:YYYY-MM-DD:REASON to accept until that day",
+        help="lines of ID:[DATE:]REASON, and comments after #",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report here; - is stdout")
     parser.add_argument(
@@ -85,8 +85,12 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
         if dated:
             reason = rest
         if not name.strip() or not reason.strip():
-            raise UsageError(f"--accept {entry[:80]!r} has no reason", fix="write ID:REASON")
-        if not dated or until >= today:
+            raise UsageError(
+                f"--accept {entry[:80]!r} has no reason", fix="write ID:REASON or ID:YYYY-MM-DD:REASON"
+            )
+        if dated and until < today:
+            streams.remark(f"--accept {name.strip()[:80]}: ended on {until}, so the finding counts again")
+        else:
             reasons[name.strip()] = reason.strip() + (f" (until {until})" if dated else "")
     return reasons
 

@@ -38,12 +38,17 @@ def requirement_lines(stack: Stack) -> Iterator[str]:
         yield package.specifier
 
 
+def doubt(stack: Stack) -> str:
+    """Say that nothing is pinned, and what would be."""
+    return "" if any(True for _ in packages(stack.pins)) else f"nothing is pinned. {_nothing(stack)}"
+
+
 def _nothing(stack: Stack) -> str:
     if stack.image is None:
         return "No component of this stack is a package of the Python index."
     return (
         "The image of this stack holds what it needs, under versions that pip does not install; "
-        "`stackcheck resolve --images none --export constraints` pins packages instead."
+        "`stackcheck resolve --images none --export constraints` pins packages instead, in a stack of their own."
     )
 
 

@@ -6,9 +6,11 @@ stacks that are known to work although their metadata disagrees; constraints are
 
 from __future__ import annotations
 
-from stackcheck.export.constraints import requirement_lines
+from stackcheck.export.constraints import doubt, requirement_lines
 from stackcheck.export.quoting import comments, header
 from stackcheck.model.stack import Stack
+
+__all__ = ["doubt", "render"]
 
 
 def render(stack: Stack) -> str:

@@ -49,6 +49,12 @@ EXPORTERS: tuple[Exporter, ...] = (
     ),
     Exporter("env", "the environment variables, for a shell to read", "env.sh", "stackcheck.export.env"),
     Exporter(
+        "image",
+        "the image reference alone, for a script: one line, exit 2 if there is none",
+        "image.txt",
+        "stackcheck.export.image",
+    ),
+    Exporter(
         "markdown", "a table to paste into an issue or a wiki", "table.md", "stackcheck.export.markdown"
     ),
 )
@@ -74,11 +80,14 @@ def export(name: str, stack: Stack) -> str:
     """Return a stack in the form of that name.
 
     Raises:
-        UsageError: there is no such export, or the stack is a conflict: nothing half-true is ever written.
+        UsageError: there is no such export, the stack has no such form, or it is a conflict: nothing half-true is ever written.
     """
     chosen = exporter(name)
     if not stack.solved:
         raise UsageError(
             f"no {name} can be written: there is no stack", fix="change a requirement as the conflict says"
         )
+    refusal = chosen.refusal(stack)
+    if refusal:
+        raise UsageError(f"no {name} can be written: {refusal}", fix="choose another export")
     return chosen.render(stack)

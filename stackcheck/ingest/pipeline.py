@@ -51,8 +51,7 @@ def read_all(
     if forced_format is not None:
         forced = find(forced_format)
         if forced is None:
-            known = ", ".join(f.format for f in INGESTERS)
-            raise InputError(f"there is no format {forced_format[:40]!r}", fix=f"formats: {known}")
+            raise InputError(f"there is no format {forced_format[:40]!r}", fix=_nearest(forced_format))
         formats = (forced,)
     result = Inventory()
     for name, text in texts:
@@ -153,3 +152,13 @@ def _remarks(name: str, lines: Sequence[Line], reading: _Reading) -> Iterable[No
             f"read as {titles}; {len(left)} of {len(spoken)} lines hold nothing this program reads, "
             f"the first is line {first.number}: {first.text.strip()[:100]}",
         )
+
+
+def _nearest(name: str) -> str:
+    """Return the formats that a wrong name may have meant, or all of them."""
+    import difflib  # only when somebody mistyped
+
+    known = [f.format for f in INGESTERS]
+    begun = [f for f in known if name and f.startswith(name.lower())]
+    near = begun[:3] or difflib.get_close_matches(name[:80].lower(), known, n=1)
+    return f"did you mean {' or '.join(near)}?" if near else f"formats: {', '.join(known)}"

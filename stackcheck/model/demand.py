@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackcheck.model.release import Component, Release
+from stackcheck.model.release import Component, Gpu, GpuRow, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,14 @@ class Bringer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowReleases:
+    """The releases on which one row of a GPU's matrix decides; `row` is None for those in no row, of which nothing is known."""
+
+    row: GpuRow | None
+    releases: tuple[Release, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentView:
     """What is shown of a component."""
 
@@ -46,3 +54,7 @@ class ComponentView:
     brought_by: tuple[Bringer, ...] = ()
     every: bool = False
     """Whether to list all of `releases` and show each in full."""
+    gpu: Gpu | None = None
+    """The GPU on which the releases were asked for."""
+    on_gpu: tuple[RowReleases, ...] = ()
+    """What the matrix of that GPU says of `releases`."""

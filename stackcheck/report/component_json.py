@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackcheck.model.demand import ComponentView
-from stackcheck.model.release import Component, Release, Requirement
+from stackcheck.model.demand import ComponentView, RowReleases
+from stackcheck.model.kinds import Grade
+from stackcheck.model.release import Component, Gpu, Release, Requirement
 from stackcheck.model.sourcing import sources_of
 from stackcheck.report.sources_text import source_to_json
 from stackcheck.report.values_text import attributes_json
@@ -13,8 +14,10 @@ from stackcheck.report.values_text import attributes_json
 
 def component_to_json(view: ComponentView) -> dict[str, Any]:
     """Return the JSON object of a component with all listed releases in full."""
-    component = view.component
+    component, gpu = view.component, view.gpu
+    on_gpu = {} if gpu is None else {"gpu": gpu.id, "on_gpu": [_on_gpu_to_json(gpu, r) for r in view.on_gpu]}
     return {
+        **on_gpu,
         **component_row_to_json(component),
         "scheme": component.scheme,
         "description": component.description,
@@ -36,6 +39,17 @@ def component_to_json(view: ComponentView) -> dict[str, Any]:
             {"component": b.component, "version": b.version, "brings": b.brings, "releases": b.releases}
             for b in view.brought_by
         ],
+    }
+
+
+def _on_gpu_to_json(gpu: Gpu, told: RowReleases) -> dict[str, Any]:
+    row = told.row
+    return {
+        "range": row.range if row else None,
+        "grade": row.grade if row else str(Grade.UNKNOWN),
+        "why": row.why if row else None,
+        "releases": [r.version.text for r in told.releases],
+        "sources": [source_to_json(s) for s in sources_of(gpu.sources, row.sources)] if row else [],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stackcheck.model.demand import ComponentView
+from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Build, Component, Release, Requirement
 from stackcheck.model.sourcing import sources_of
 from stackcheck.report.sources_text import Footnotes
@@ -14,6 +15,8 @@ from stackcheck.report.values_text import value_text
 
 MOST_RELEASES = 15
 """Releases that are listed unless all are asked for."""
+MOST_NAMES = 10
+"""Releases of one row of a GPU that are named unless all are asked for."""
 
 
 def render_components(
@@ -52,6 +55,7 @@ def _component(view: ComponentView, style: Style, width: int) -> Iterator[str]:
         if text:
             yield from wrapped(visible(f"{label}{text}"), width, "  ", "    ")
     yield ""
+    yield from _on_gpu(view, notes, style, width)
     yield from _list(view, style, width)
     for release in view.releases if view.every else view.releases[:1]:
         yield ""
@@ -59,6 +63,33 @@ def _component(view: ComponentView, style: Style, width: int) -> Iterator[str]:
     yield from _demand(view, style, width)
     yield ""
     yield from notes.lines(style, width)
+
+
+def _on_gpu(view: ComponentView, notes: Footnotes, style: Style, width: int) -> Iterator[str]:
+    gpu = view.gpu
+    if gpu is None:
+        return
+    yield style.paint(visible(f"on {gpu.name}"), "bold") + style.paint(
+        "  by release; a build may lack what another of its release has", "dim"
+    )
+    for told in view.on_gpu:
+        grade, text, marks = Grade.UNKNOWN, "unknown: its matrix says nothing of these", ""
+        if told.row is not None:
+            grade = Grade(told.row.grade)
+            marks = notes.marks(sources_of(gpu.sources, told.row.sources))
+            text = f"{told.row.range or 'any version'}  {grade}: {told.row.why}"
+        lines = wrapped(visible(f"{text} {marks}".rstrip()), width, "    ", "    ")
+        yield f"  {style.sign(grade)} {lines[0].lstrip()}"
+        yield from lines[1:]
+        shown = told.releases if view.every else told.releases[:MOST_NAMES]
+        names = ", ".join(r.version.text for r in shown)
+        more = len(told.releases) - len(shown)
+        yield from wrapped(
+            visible(f"{names}{f' and {more} older' if more else ''}"), width, "      ", "      "
+        )
+    if not view.on_gpu:
+        yield "  no release is known"
+    yield ""
 
 
 def _list(view: ComponentView, style: Style, width: int) -> Iterator[str]:

@@ -19,6 +19,15 @@ _SIGNS = {
     Direction.UNSTATED: "?",
     Direction.CHANGED: "~",
 }
+_MEANINGS = {
+    Direction.NEWER: "newer",
+    Direction.OLDER: "older",
+    Direction.ADDED: "added",
+    Direction.REMOVED: "gone",
+    Direction.CHANGED: "otherwise different",
+    Direction.STATED: "only one side names it",
+    Direction.UNSTATED: "only one side names it",
+}
 _LETTERS = {**_SIGNS, Direction.NEWER: ">", Direction.OLDER: "<"}
 
 
@@ -37,6 +46,7 @@ def _lines(difference: Difference, style: Style, width: int) -> Iterator[str]:
         yield "the same, as far as both say"
         return
     yield from _components(difference.components, style)
+    yield from _legend(difference.components, style)
     yield from _settings(difference.settings, style, width)
     if difference.checked:
         yield from _findings("findings that are new", difference.appeared, style, width)
@@ -64,9 +74,19 @@ def _components(changes: Sequence[ComponentChange], style: Style) -> Iterator[st
         yield f"  {sign} {name:<{name_width}}  {before:<{before_width}} {arrow} {_versions(change.after)}"
 
 
+def _legend(changes: Sequence[ComponentChange], style: Style) -> Iterator[str]:
+    """Yield what the signs above mean, those that occur."""
+    signs = _LETTERS if style.ascii_only else _SIGNS
+    found = {c.direction for c in changes}
+    told = dict.fromkeys(f"{signs[d]} {meaning}" for d, meaning in _MEANINGS.items() if d in found)
+    if told:
+        yield ""
+        yield style.paint("   ".join(told), "dim")
+
+
 def _versions(versions: Versions) -> str:
     if versions is None:
-        return "not stated"
+        return "not named"
     return visible(", ".join(versions), 120) if versions else "not there"
 
 

@@ -9,7 +9,7 @@ from stackcheck.model.meaning import Meaning
 from stackcheck.report.condition_text import condition_lines
 from stackcheck.report.sources_text import source_line, source_to_json
 from stackcheck.report.style import NARROWEST, Style, visible, wrapped
-from stackcheck.report.wording import change_lines, openable
+from stackcheck.report.wording import blanks, change_lines, openable
 
 SCHEMA = "stackcheck.explain/1"
 _INDENT = " " * 11
@@ -26,11 +26,11 @@ def render_meaning(
 def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
     severities = style.dot.join(style.severity(s) for s in meaning.severities)
     yield f"{style.paint(visible(meaning.id), 'bold')}  {severities}{style.dot}{meaning.kind}"
-    yield from wrapped(visible(meaning.title), width, "  ", "  ")
+    yield from wrapped(visible(blanks(meaning.title)), width, "  ", "  ")
     yield ""
-    yield from _part("symptom", meaning.symptom, style, width)
-    yield from _part("impact", meaning.impact, style, width)
-    yield from _part("why", meaning.why, style, width)
+    yield from _part("symptom", blanks(meaning.symptom), style, width)
+    yield from _part("impact", blanks(meaning.impact), style, width)
+    yield from _part("why", blanks(meaning.why), style, width)
     yield from _block("fires", _when(meaning), style, width)
     if meaning.grade is not None:
         solver = "; resolve keeps away from it" if meaning.serves_solver else "; only check looks for it"
@@ -38,7 +38,7 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
     if meaning.subjects:
         yield from _part("blames", ", ".join(meaning.subjects), style, width)
     for remedy in meaning.remedies:
-        yield from _part("fix", remedy.text, style, width)
+        yield from _part("fix", blanks(remedy.text), style, width)
         yield from (_INDENT + style.paint(line, "bold") for line in change_lines(remedy.run, remedy.sets))
     yield from _part("causes", ", ".join(meaning.causes), style, width)
     yield from _part("due to", ", ".join(meaning.caused_by), style, width)

@@ -8,6 +8,7 @@ from typing import Any
 from stackcheck.model.rule import Rule
 from stackcheck.report.style import Style
 from stackcheck.report.tables import table
+from stackcheck.report.wording import blanks
 
 
 def render_rules(
@@ -15,7 +16,7 @@ def render_rules(
 ) -> str:
     """Return a table of rules as text that ends with a newline; `others` is how many were left out."""
     style = Style(colour, ascii_only)
-    rows = [(r.id, str(r.severity), str(r.kind), r.title) for r in rules]
+    rows = [(r.id, str(r.severity), str(r.kind), blanks(r.title)) for r in rules]
     lines = list(table(("id", "severity", "kind", "title"), rows, style)) if rows else ["no advisories"]
     if others:
         lines.append(f"and {others} rules with --all; `stackcheck explain ID` tells more")

@@ -11,6 +11,7 @@ from stackcheck.model.finding import Finding, FindingEvidence, Remedy, Report
 from stackcheck.report.style import LONGEST_VALUE, visible, visible_lines
 
 _LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?\Z", re.DOTALL)
+_BLANK = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/-]*)\}")
 _PATH = re.compile(r"/|[^\s()]*[./][^\s()]*\Z")
 
 
@@ -110,3 +111,8 @@ def link(source: str) -> str:
     return (
         source if re.fullmatch(r"https?://[!-~]{1,2000}", source) and not set(source) & set("<>\"'`") else ""
     )
+
+
+def blanks(text: str) -> str:
+    """Return a rule's text with the places that a node fills in as `<nccl>`: braces look like a fault of ours."""
+    return _BLANK.sub(r"<\1>", text)

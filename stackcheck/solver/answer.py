@@ -93,7 +93,7 @@ class _Answer:
             notes=tuple(self._notes(unstated, brief=brief)),
             requirements=tuple(w.told for w in universe.request.all_wishes),
             policy=universe.request.policy,
-            data_version=universe.catalog.version,
+            data_version=universe.catalog.edition,
             request=request_to_json(universe.request),
         )
 

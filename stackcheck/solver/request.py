@@ -18,6 +18,10 @@ _SPEC = re.compile(
 )
 
 
+_ALMOST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?:\s*[=:@]\s*|\s+)v?([0-9][A-Za-z0-9.+*_-]*)\s*\Z")
+_SEVERAL = re.compile(r"[^\s,\[\]]+(?:\[[^\]]*\])?[^\s,]*")
+
+
 class Wish(NamedTuple):
     """One requirement of the user: a component in a range, and the flag it came from."""
 
@@ -119,9 +123,7 @@ def parse_wish(text: str, *, flag: str) -> Wish:
     """
     match = _SPEC.match(text)
     if match is None or len(text) > 500:
-        raise UsageError(
-            f"{flag} {text[:80]!r} is no requirement", fix="write for example torch==2.11.0 or 'cuda>=13'"
-        )
+        raise UsageError(f"{flag} {text[:80]!r} is no requirement", fix=_meant(text[:500], flag))
     name, extras, bounds = match.groups()
     return Wish(
         component=name,
@@ -129,3 +131,16 @@ def parse_wish(text: str, *, flag: str) -> Wish:
         range=(bounds or "").strip(),
         flag=flag,
     )
+
+
+def _meant(text: str, flag: str) -> str:
+    """Return what to write instead of a text that is no requirement."""
+    almost = _ALMOST.match(text)
+    if almost is not None:
+        return f"did you mean {almost[1]}=={almost[2]}?"
+    several = _SEVERAL.findall(text)
+    if len(several) > 1 and all(_SPEC.match(part) and part[0].isalpha() for part in several):
+        quoted = (f"'{part}'" if set(part) & set("<>[*") else part for part in several[:3])
+        shown = " ".join(f"{flag} {part}" for part in quoted)
+        return f"give {flag} once for each: {shown}{' ...' if several[3:] else ''}"
+    return "write for example torch==2.11.0 or 'cuda>=13'"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.names import component_named, gpu_named, instance_named, toolkit_of
 from stackcheck.model.errors import InternalError, UsageError
 from stackcheck.model.release import Component, Gpu, Instance
 from stackcheck.model.stack import Alternative, Change, Stack, StackConflict, Target
@@ -108,16 +109,8 @@ def target_of(catalog: Catalog, request: Request) -> tuple[Gpu, Instance | None,
     """
     instance = None
     if request.instance is not None:
-        instance = catalog.instance(request.instance)
-        if instance is None:
-            raise UsageError(
-                f"unknown instance type {request.instance!r}",
-                fix=_nearest(catalog, request.instance, "instance"),
-            )
-    wanted = request.gpu or (instance.gpu if instance else "")
-    gpu = catalog.find_gpu(wanted) if wanted else None
-    if gpu is None:
-        raise UsageError(f"unknown GPU {wanted!r}", fix=_nearest(catalog, wanted, "gpu"))
+        instance = instance_named(catalog, request.instance)
+    gpu = gpu_named(catalog, request.gpu or (instance.gpu if instance else ""))
     if instance is not None and instance.gpu != gpu.id:
         raise UsageError(f"{instance.id} has {instance.gpu}, not {gpu.id}", fix="leave --gpu out")
     known = sorted(str(a) for a in gpu.attributes.get("arch") or ("x86_64",))
@@ -136,15 +129,6 @@ def target_of(catalog: Catalog, request: Request) -> tuple[Gpu, Instance | None,
             f"{gpu.name} sits in {' or '.join(known)} machines, not {arch}", fix="leave --arch out"
         )
     return gpu, instance, arch
-
-
-def _nearest(catalog: Catalog, name: str, what: str) -> str:
-    among = {"gpu": catalog.gpu_ids, "instance": catalog.instance_ids, "component": catalog.component_ids}[
-        what
-    ]
-    near = catalog.nearest(name, among)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"see `stackcheck show {what}`"
-    return hint if what == "component" or near else f"{hint}; known: {', '.join(among[:20])}"
 
 
 def _checked(catalog: Catalog, request: Request) -> Request:
@@ -171,25 +155,20 @@ def _checked(catalog: Catalog, request: Request) -> Request:
 
 
 def _checked_wish(catalog: Catalog, wish: Wish) -> Wish:
-    from stackcheck.catalog.catalog import normalised
-
-    name = normalised(wish.component)
-    component = catalog.component(name)
-    if component is None:
-        component = catalog.component(catalog.aliases.get(name, ""))
-    if component is None:
-        raise UsageError(
-            f"unknown component {wish.component!r}", fix=_nearest(catalog, wish.component, "component")
-        )
     from stackcheck.model.ranges import Range
+
+    component = component_named(catalog, wish.component)
 
     try:
         Range(wish.range, component.scheme)
     except ValueError as fault:
+        toolkit = toolkit_of(catalog, wish.range.lstrip("=~<>! "))
+        usual = "write for example torch==2.11.0 or 'cuda>=13'"
         raise UsageError(
-            f"{wish.flag} {wish.text!r}: {fault}", fix="write for example torch==2.11.0 or 'cuda>=13'"
+            f"{wish.flag} {wish.text!r}: {fault}",
+            fix=f"did you mean cuda=={toolkit}?" if toolkit else usual,
         ) from fault
-    return wish._replace(component=component.id, range=_widened(wish.range, component))
+    return wish._replace(component=component.id, range=widened(wish.range, component))
 
 
 def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
@@ -211,11 +190,11 @@ def _conflict(encoding: Encoding, catalog: Catalog, request: Request) -> Stack:
         alternatives=_alternatives(encoding, catalog, request),
         requirements=tuple(w.told for w in universe.request.all_wishes),
         policy=universe.request.policy,
-        data_version=universe.catalog.version,
+        data_version=universe.catalog.edition,
     )
 
 
-def _widened(text: str, component: Component) -> str:
+def widened(text: str, component: Component) -> str:
     """Return `==550.*` for `==550` where no release is 550 itself but some begin with it: so a branch or minor may be named."""
     exact = text.removeprefix("==").strip()
     if not text.startswith("==") or not exact.replace(".", "").isdigit():

@@ -106,7 +106,8 @@ def test_not_there_and_not_stated_are_two_things(call: Call, tmp_path: Path) -> 
     }
     text = call("diff", before, after).out
     assert "not there" in text
-    assert "not stated" in text
+    assert "not named" in text
+    assert "? only one side names it" in text
 
 
 def test_several_copies_are_all_told(call: Call, tmp_path: Path) -> None:

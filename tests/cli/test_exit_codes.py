@@ -33,7 +33,7 @@ def refused(outcome: Outcome, *words: str) -> None:
     ("arguments", "words"),
     [
         ((), ("COMMAND", "--help")),
-        (("reslove",), ("unknown command", "resolve")),
+        (("reslove",), ("no command", "did you mean resolve?")),
         (("resolve",), ("--gpu", "b200")),
         (("resolve", "--gpu", "b20"), ("unknown GPU", "b200")),
         (("resolve", "--instance", "p5.48xlarg"), ("unknown instance type", "p5.48xlarge")),
@@ -296,10 +296,51 @@ def test_a_dated_acceptance_ends(call: Call, tmp_path: Path) -> None:
     )
     assert call("check", str(freeze), "--gpu", "b200", "--accept-file", str(tmp_path / "accepted")).code == 0
     (tmp_path / "accepted").write_text("".join(f"{n}:2020-01-01:replaced long ago\n" for n in names))
-    assert call("check", str(freeze), "--gpu", "b200", "--accept-file", str(tmp_path / "accepted")).code == 1
+    ended = call("check", str(freeze), "--gpu", "b200", "--accept-file", str(tmp_path / "accepted"))
+    assert ended.code == 1
+    assert all(f"--accept {n}: ended on 2020-01-01, so the finding counts again" in ended.err for n in names)
+
+
+def test_a_day_counts_on_the_command_line_as_in_the_file(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    arguments = ("check", str(freeze), "--gpu", "b200", "--format", "json", "--accept")
+    name = call(*arguments[:-1]).json["findings"][0]["id"]
+    held = call(*arguments, f"{name}:2999-12-31:replaced next year")
+    assert name not in {f["id"] for f in held.json["findings"]}
+    assert not held.err
+    ended = call(*arguments, f"{name}:2020-01-01:replaced long ago")
+    assert name in {f["id"] for f in ended.json["findings"]}
+    assert "ended on 2020-01-01" in ended.message
 
 
 # locks and output
+
+
+def test_a_lock_brings_its_target_along(call: Call, tmp_path: Path) -> None:
+    for target in (("--gpu", "gh200"), ("--instance", "p5en.48xlarge")):
+        path = str(tmp_path / "lock.json")
+        first = call("resolve", *target, "-o", path, "--format", "json").json
+        assert call("resolve", "--lock", path, "--format", "json").json["target"] == first["target"]
+    other = call("resolve", "--lock", path, "--gpu", "b200", "--format", "json").json["target"]
+    assert (other["gpu"], other["instance"]) == ("b200", None)
+
+
+def test_an_overlay_leaves_its_name_and_not_its_path(call: Call, tmp_path: Path) -> None:
+    overlay, path = tmp_path / "ours", tmp_path / "lock.json"
+    overlay.mkdir()
+    flags = ("--matrices", str(overlay))
+    shown = call("resolve", "--gpu", "b200", *flags, "-o", str(path))
+    assert " + overlay ours" in shown.out
+    locked = path.read_text(encoding="utf-8")
+    assert json.loads(locked)["matrices"].endswith(" + overlay ours")
+    assert str(tmp_path) not in locked
+    assert call("resolve", "--gpu", "b200", "--lock", str(path)).code == 0
+    assert "overlay ours" in call("why", "nccl", "--gpu", "b200", *flags).out
+    assert call("matrices", "status", *flags).out.splitlines()[0].endswith("overlay ours")
+    status = call("matrices", "status", *flags, "--format", "json").json
+    assert (status["overlay"], "+" in status["version"]) == ("ours", False)
+    assert "overlay" not in call("resolve", "--gpu", "b200").out
 
 
 @pytest.mark.parametrize(

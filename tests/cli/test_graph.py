@@ -211,3 +211,14 @@ def test_mermaid_reads_hostile_names() -> None:
 def test_mermaid_faults_are_seen() -> None:
     assert mermaid_faults('---\ntitle: "x"\n---\nflowchart LR\n  n1 --> n2\n')
     assert mermaid_faults('---\ntitle: "x"\n---\nflowchart LR\n  subgraph s0["a"b"]\n  end\n')
+
+
+def test_the_graph_of_all_says_of_which_releases_it_is(call: Call) -> None:
+    title = call("graph", "--component", "nccl", "--format", "json").json["title"]
+    assert "newest releases with read requirements" in title
+
+
+def test_a_component_that_the_image_does_not_state_is_told_how_to_be_pinned(call: Call) -> None:
+    message = call("graph", "--gpu", "b200", "--component", "slurm").message
+    assert "not in this stack" in message
+    assert "--images none" in message

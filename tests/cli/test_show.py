@@ -294,3 +294,56 @@ def test_images_that_run_over_a_driver(call: Call) -> None:
     ]
     assert over[0] == "25.12-py3", "through forward compatibility"
     assert "26.04-py3" not in over, "its compat library does not accept that branch"
+
+
+def test_each_release_of_a_component_has_the_grade_of_the_first_row_that_holds_it(
+    call: Call, catalog: Catalog
+) -> None:
+    gpu, torch = catalog.gpu("b300"), catalog.component("torch")
+    assert gpu is not None
+    assert torch is not None
+    item = call("show", "component", "torch", "--gpu", "b300", "--format", "json").json["item"]
+    assert item["gpu"] == "b300"
+    told = {version: row["grade"] for row in item["on_gpu"] for version in row["releases"]}
+    assert set(told) == {r.version.text for r in torch.releases}
+    for release in torch.releases:
+        first = next(
+            (
+                r
+                for r in gpu.rows
+                if r.component == "torch" and release.version in Range(r.range, torch.scheme)
+            ),
+            None,
+        )
+        assert told[release.version.text] == (first.grade if first else "unknown")
+    text = call("show", "component", "torch", "--gpu", "b300").out
+    assert "on NVIDIA B300" in text
+    assert all(row.why.split()[0] in text for row in gpu.rows if row.component == "torch")
+
+
+def test_a_component_that_the_matrix_of_a_gpu_does_not_name_is_unknown_there(call: Call) -> None:
+    assert (
+        "unknown: its matrix says nothing of these" in call("show", "component", "slurm", "--gpu", "b300").out
+    )
+
+
+def test_the_gpu_asks_about_one_component(call: Call) -> None:
+    assert "show gpu b300" in call("show", "component", "--gpu", "b300").message
+
+
+def test_the_places_that_a_node_fills_in_are_shown_without_braces(call: Call, catalog: Catalog) -> None:
+    shown = call("show", "advisory", "--all").out
+    assert "{" not in shown
+    filled = [r for r in catalog.rules if "{nccl}" in r.title]
+    assert filled
+    for rule in filled:
+        text = call("explain", rule.id).out
+        assert "<nccl>" in text
+        assert "{nccl}" not in text
+        assert call("explain", rule.id, "--format", "json").json["title"] == rule.title
+
+
+def test_the_status_of_the_matrices_has_a_total(call: Call, catalog: Catalog) -> None:
+    known = [len(c.releases) for c in catalog.components()]
+    text = call("matrices", "status").out
+    assert re.search(rf"^{len(known)} components +{sum(known)} ", text, re.MULTILINE)

@@ -236,3 +236,41 @@ def test_a_lock_says_everything_and_flags_nothing_more(call: Call, lock: Path) -
     outcome = call("why", "torch", "--lock", str(lock), "--gpu", "b200")
     assert outcome.code == 2
     assert "exclude each other" in outcome.message
+
+
+@pytest.mark.parametrize("question", [("torch==2.6",), ("torch", "2.6"), ("pytorch==2.6.0",)], ids=" ".join)
+def test_a_version_that_no_stack_can_have_is_answered_with_the_conflict(
+    call: Call, question: tuple[str, ...]
+) -> None:
+    outcome = call("why", *question, "--gpu", "b300", "--format", "json")
+    assert outcome.code == 1
+    assert outcome.json["status"] == "conflict"
+    assert "is broken on NVIDIA B300" in json.dumps(outcome.json["conflict"])
+
+
+def test_a_newer_version_that_was_passed_over_is_told_alone(call: Call) -> None:
+    question = ("torch", "--gpu", "b300")
+    every = why(call, *question)["newer"]
+    wanted = every[0]["versions"][0]
+    (group,) = why(call, f"torch=={wanted}", "--gpu", "b300")["newer"]
+    assert group == {**every[0], "versions": group["versions"]}
+    assert wanted in group["versions"]
+    assert len(group["versions"]) < sum(len(g["versions"]) for g in every)
+
+
+def test_the_version_of_the_stack_is_explained_as_without_it(call: Call) -> None:
+    plain = why(call, "torch", "--gpu", "b300")
+    assert why(call, f"torch=={plain['version']}", "--gpu", "b300") == plain
+
+
+def test_an_older_version_that_is_possible_is_put_into_the_question(call: Call) -> None:
+    body = why(call, "torch==2.9", "--gpu", "b300")
+    assert body["version"].startswith("2.9.")
+    assert any("unasked, this stack has torch" in note for note in body["notes"])
+
+
+@pytest.mark.parametrize("question", ["torch>=2.6", "torch==2.6,!=2.6.1", "torch==2.6||==2.7"])
+def test_more_than_one_version_is_sent_to_resolve(call: Call, question: str) -> None:
+    outcome = call("why", question, "--gpu", "b300")
+    assert outcome.code == 2
+    assert f"stackcheck resolve --with '{question}'" in outcome.message

@@ -80,3 +80,25 @@ def test_an_unverified_tag_is_never_something_to_pull(target: Exporter) -> None:
         if not line.lstrip().startswith("#")
         for word in line.split()
     ]
+
+
+def test_the_image_export_is_one_reference_and_nothing_else() -> None:
+    stack = hard_stack()
+    assert stack.image is not None
+    text = export("image", stack)
+    assert text.count("\n") == 1
+    assert text.startswith(stack.image.reference)
+
+
+def test_a_stack_without_a_verified_image_has_no_image_export() -> None:
+    for stack in (empty_stack(), hard_stack()._replace(image=None)):
+        with pytest.raises(UsageError, match="no image can be written"):
+            export("image", stack)
+
+
+@pytest.mark.parametrize("name", ["constraints", "overrides"])
+def test_a_file_that_pins_nothing_is_doubted_and_no_other(name: str) -> None:
+    assert exporter(name).doubt(hard_stack()) == ""
+    doubt = exporter(name).doubt(hard_stack()._replace(pins=()))
+    assert doubt.startswith("nothing is pinned")
+    assert "--images none" in doubt

@@ -90,7 +90,7 @@ quickly = settings(deadline=None, max_examples=150)
 @quickly
 @given(stack=stacks)
 def test_every_export_is_clean_text(stack: Stack) -> None:
-    for target in EXPORTERS:
+    for target in (e for e in EXPORTERS if not e.refusal(stack)):
         text = export(target.name, stack)
         text.encode("utf-8")
         assert text.endswith("\n")

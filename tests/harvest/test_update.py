@@ -125,11 +125,22 @@ def test_an_installed_set_of_a_newer_format_is_passed_over(home: Home) -> None:
 def test_an_older_set_is_taken_only_if_asked_for(
     tmp_path: Path, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old = str(data.folder(tmp_path / "old", data.files("2020.1.1")))
+    home.install(made("2999.2.1"), nothing_to_prove)
+    old = str(data.folder(tmp_path / "old", data.files("2999.1.1")))
     assert main(["matrices", "update", "--from", old]) == 2
-    assert "older than that in use" in capsys.readouterr().err
+    assert "--allow-older takes it" in capsys.readouterr().err
     assert main(["matrices", "update", "--from", old, "--allow-older"]) == 0
-    assert "stays in use" in capsys.readouterr().err
+    assert open_catalog().version == "2999.1.1"
+
+
+@pytest.mark.parametrize("flags", [(), ("--allow-older",)])
+def test_a_set_older_than_the_shipped_data_would_never_count_and_is_refused(
+    tmp_path: Path, home: Home, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]
+) -> None:
+    old = str(data.folder(tmp_path / "old", data.files("2020.1.1")))
+    assert main(["matrices", "update", "--from", old, *flags]) == 2
+    assert "which would stay in use; name a folder with --matrices" in capsys.readouterr().err
+    assert home.state().active == ""
 
 
 @pytest.mark.parametrize(

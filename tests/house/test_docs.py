@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -85,7 +86,9 @@ def test_commands_of_the_readme_run(line: str) -> None:
 
 
 def test_the_export_of_the_readme_pins_something(tmp_path: Path) -> None:
-    (line,) = [x for x in README.splitlines() if x.startswith("stackcheck resolve") and "--export" in x]
+    (line,) = [
+        x for x in README.splitlines() if x.startswith("stackcheck resolve") and "--export constraints" in x
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "stackcheck", *shlex.split(line)[1:]],
         capture_output=True,
@@ -97,3 +100,30 @@ def test_the_export_of_the_readme_pins_something(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), "no word about files where nobody sits at a terminal"
     assert re.search(r"^torch==", (tmp_path / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
     assert (tmp_path / "stack.lock.json").is_file()
+
+
+def test_the_rule_that_the_page_on_rules_shows_is_the_shipped_one() -> None:
+    (sample, *_) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/rules.md").read_text("utf-8"), re.DOTALL)
+    shown = json.loads(sample)
+    shipped = json.loads((ROOT / "matrices/rules/driver-cuda.json").read_text("utf-8"))["rules"]
+    assert shown in shipped
+
+
+def test_the_reference_has_the_flags_of_every_kind_and_action() -> None:
+    page = (ROOT / "docs/reference.md").read_text("utf-8")
+    for name in (
+        "show gpu",
+        "show image",
+        "show component",
+        "matrices status",
+        "matrices update",
+        "matrices diff",
+    ):
+        assert f"#### {name}\n" in page
+    for flag in ("--holds", "--family", "--layer", "--from", "--rollback", "--older-than"):
+        assert flag in page
+
+
+def test_every_benchmark_is_told() -> None:
+    page = (ROOT / "benchmarks/README.md").read_text("utf-8")
+    assert all(f"`{p.name}`" in page for p in (ROOT / "benchmarks").glob("*.py"))

@@ -302,7 +302,7 @@ def test_a_mount_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_of_probes() -> None:
     assert [probe.name for probe in choose(("kernel", "efa"), ("efa",))] == ["kernel"]
-    with pytest.raises(UnknownProbeError, match="no probe kernl; there are: acs"):
+    with pytest.raises(UnknownProbeError, match="no probe kernl; did you mean kernel"):
         choose(("kernl",), ())
 
 
