@@ -14,12 +14,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Input
 
+from stackcheck.catalog.image_age import days as image_days
 from stackcheck.model.release import Image
 from stackcheck.report.style import visible
 from stackcheck.solver.image_search import Hit, Query, differences, search
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
-from stackcheck_tui.image_order import cut, earliest, newest_first
+from stackcheck_tui.image_order import cut, newest_first
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
@@ -140,7 +141,7 @@ class ImagesPage(Page):
             self.families = tuple(dict.fromkeys(i.family for i in catalog.images))
             self.total = len(catalog.images)
         hits = search(catalog, query)
-        days = [h.image.date or earliest(catalog, h.image, [n for n, _ in _SHOWN]) for h in hits]
+        days = image_days(catalog, [h.image for h in hits])
         order = newest_first(hits, days, unknown_last=bool(query.gpu or query.driver))
         return tuple(hits[p] for p in order), tuple(days[p] for p in order)
 
