@@ -76,6 +76,10 @@ class Page(Screen[None]):
 
         self.ask(topic, lambda: work(told))
 
+    def drop(self, topic: str) -> None:
+        """Want no answer on a topic any more."""
+        self._generations[topic] = self._generations.get(topic, 0) + 1
+
     def _work(self, topic: str, generation: int, work: Callable[[], Any]) -> None:
         if generation != self._generations[topic]:
             return
