@@ -49,7 +49,8 @@ async def test_a_failing_probe_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async with driven("node") as (app, pilot):
         monkeypatch.setattr(app.desk, "probe", failing)
         await press(pilot, "b")
-        assert "the driver does not answer; try again as root" in shown(app, "#summary")
+        assert "the driver does not answer; try again as root" in shown(app, "#fault")
+        assert shown(app, "#summary") == "", "nothing is being read any more"
 
 
 class BrokenStore(DictStore):

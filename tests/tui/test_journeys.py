@@ -97,11 +97,30 @@ async def test_files_of_a_node_are_opened_by_name(tmp_path: Path) -> None:
         await fill(pilot, str(file))
         await press(pilot, "enter")
         assert page(app).rows
+        before = shown(app, "#summary")
         await press(pilot, "f")
         await fill(pilot, "/no/such/file")
         await press(pilot, "enter")
-        assert "there is no such file" in shown(app, "#summary")
-        assert page(app).rows, "what was open stays open"
+        assert "there is no such file" in shown(app, "#fault")
+        assert app.screen.query_one("#fault").display
+        assert shown(app, "#summary") == before, "what was open stays open"
+        assert page(app).rows
+        await press(pilot, "f")
+        await fill(pilot, str(file))
+        await press(pilot, "enter")
+        assert not app.screen.query_one("#fault").display
+
+
+async def test_a_field_is_offered_only_where_there_is_one() -> None:
+    async with driven("node") as (app, pilot):
+        assert "/ Field" not in screen_text(app)
+        assert "Field" not in {c.title for c in app.get_system_commands(app.screen)}
+        await press(pilot, "slash")
+        assert app.screen.focused is app.screen.query_one(Table)
+        await press(pilot, "question_mark")
+        assert "Go to the first field" not in shown(app, "#box")
+        await press(pilot, "escape", "3")
+        assert "/ Field" in screen_text(app)
 
 
 async def test_two_stacks_stand_side_by_side() -> None:

@@ -126,6 +126,11 @@ class StackcheckApp(App[int]):
 
     # what holds everywhere
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer a way to the field where there is one alone."""
+        del parameters
+        return not (action == "search" and self.page is not None and not self.page.HAS_FIELD)
+
     def action_search(self) -> None:
         """Go to the search field of the screen."""
         if self.page is not None:
@@ -180,7 +185,7 @@ class StackcheckApp(App[int]):
         del screen
         page = self.page
         for action in known_on(page.PAGE if page is not None else ""):
-            if action.method == "command_palette":
+            if action.method == "command_palette" or not self.check_action(action.method, ()):
                 continue
             owner = page if action.page and page is not None else self
             yield SystemCommand(

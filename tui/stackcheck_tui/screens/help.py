@@ -48,7 +48,7 @@ class HelpScreen(Dialog[None]):
                     (f"{a.shown_keys:>8}  ", "bold $text-accent"), f"{a.title:<14} ", (a.help, "$text-muted")
                 )
                 for a in ACTIONS
-                if a.page == page
+                if a.page == page and self.app.check_action(a.method, ())
             ]
         told += [
             Content(),

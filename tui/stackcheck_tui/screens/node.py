@@ -32,6 +32,7 @@ class NodePage(Page):
     """Findings worst first, the evidence of one, its remedies, and what would be if they were applied."""
 
     PAGE = "node"
+    HAS_FIELD = False
     CSS_PATH = ["../styles/lists.tcss", "../styles/node.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("node")
 
@@ -45,7 +46,9 @@ class NodePage(Page):
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
-        yield Static(id="summary")
+        with Vertical(id="top"):
+            yield Static(id="summary")
+            yield Static(id="fault", markup=False)
         yield Table(id="findings", header=False)
         with Vertical(id="right"):
             yield Panel("Finding", id="finding")
@@ -53,6 +56,7 @@ class NodePage(Page):
 
     def on_mount(self) -> None:
         """Read what the command line named."""
+        self.query_one("#fault").display = False
         table = self.query_one(Table)
         table.border_title = "Findings"
         table.lay_columns((("", 1), ("finding", 0)))
@@ -126,6 +130,7 @@ class NodePage(Page):
         self.ask("inventory", lambda: self.desk.read(names))
 
     def _wait(self, text: str) -> None:
+        self.query_one("#fault").display = False
         self.query_one("#summary", Static).update(Content.styled(f"… {visible(text, 200)}", "$text-accent"))
 
     def progress(self, text: str) -> None:
@@ -135,7 +140,14 @@ class NodePage(Page):
     def fault(self, topic: str, text: str) -> None:
         """Show what could not be read; what was there stays."""
         super().fault(topic, text)
-        self.query_one("#summary", Static).update(Content.styled(f"✗ {visible(text, 300)}", "$text-error"))
+        line = self.query_one("#fault", Static)
+        line.display = True
+        line.update(Content.styled(f"✗ {visible(text, 300)}", "$text-error"))
+        if self.verdict is None:
+            self.query_one("#summary", Static).update(Content())
+        else:
+            self.inventory = self.verdict.before.inventory
+            self._summary(self.verdict)
 
     def answer_inventory(self, inventory: Inventory) -> None:
         """Judge what was read."""

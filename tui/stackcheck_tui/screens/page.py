@@ -29,6 +29,8 @@ class Page(Screen[None]):
     """One of the six screens."""
 
     PAGE: ClassVar[str] = ""
+    HAS_FIELD: ClassVar[bool] = True
+    """Whether there is a field to type into."""
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-medium"), (160, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (34, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = None
