@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -17,6 +18,7 @@ from stackcheck_tui.actions import PAGES, bindings, known_on
 from stackcheck_tui.desk import Desk
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.theme import NIGHT
+from stackcheck_tui.turns import Turns
 
 if TYPE_CHECKING:
     from stackcheck.catalog.catalog import Catalog
@@ -73,6 +75,14 @@ class StackcheckApp(App[int]):
         self.theme = NIGHT.name
         self.trail: list[Place] = []
         self.fault: Exception | None = None
+        self._turns = Turns(self, super().on_event)
+
+    async def on_event(self, event: Event) -> None:
+        """Hand keys and pasted texts on in their order."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self._turns.take(event)
+        else:
+            await super().on_event(event)
 
     # places
 
