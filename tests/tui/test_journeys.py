@@ -10,6 +10,7 @@ from textual.widgets import OptionList, TextArea
 
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
+from stackcheck_tui.actions import PAGES
 from stackcheck_tui.widgets.table import Table
 from tests.tui.driving import driven, fill, page, press, screen_text, shown
 from tests.tui.small import BROKEN_NODE
@@ -229,6 +230,44 @@ async def test_the_palette_runs_an_action() -> None:
         await fill(pilot, "Swap")
         await press(pilot, "enter")
         assert page(app).view.rows == "gpu"
+
+
+@pytest.mark.parametrize(
+    ("start", "seen"),
+    [
+        ("matrix", ("2.11.0", "2.6.0", "enter Facts")),
+        ("resolve", ("python", "driver", "enter Why")),
+        ("images", ("25.11-py3", "space Mark")),
+        ("components", ("torch", "2.11.0")),
+        ("node", ("570.195.03", "enter Finding")),
+        ("advisories", ("SC-2026-0001", "enter Open")),
+    ],
+)
+async def test_the_smallest_terminal_shows_what_a_screen_is_about(start: str, seen: tuple[str, ...]) -> None:
+    node = inventory_from_json(BROKEN_NODE, where="test") if start == "node" else None
+    async with driven(start, size=(50, 12), inventory=node) as (app, pilot):
+        text = screen_text(app)
+        assert [s for s in (*seen, "? Help") if s not in text] == []
+        assert "…" not in text.splitlines()[-1]
+        if start == "node":
+            assert "✗ error" in text
+            await press(pilot, "enter")
+            assert "REMEDIES" in shown(app, "#box")
+
+
+@pytest.mark.parametrize("start", PAGES)
+async def test_keys_in_the_footer_are_whole_and_a_click_does_what_they_say(start: str) -> None:
+    async with driven(start, size=(80, 24)) as (app, pilot):
+        for width in (80, 60, 40, 24):
+            await pilot.resize_terminal(width, 24)
+            await press(pilot)
+            footer = screen_text(app).splitlines()[-1]
+            assert "? Help" in footer
+            assert "q Quit" in footer
+            assert "…" not in footer
+        await pilot.click("KeyBar", offset=(footer.index("Help"), 0))
+        await press(pilot)
+        assert "All keys" in shown(app, "#box")
 
 
 async def test_the_app_survives_being_made_tiny_and_large_again() -> None:

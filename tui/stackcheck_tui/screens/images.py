@@ -165,7 +165,7 @@ class ImagesPage(Page):
         names = [h.image.name for h in hits]
         if here in names:
             table.move_cursor(row=names.index(here), animate=False)
-        table.border_title = "Images"
+        table.border_title = "Images" if hits else "No image fits all of that"
         table.border_subtitle = f"{len(hits)} of {self.total} · newest first"
         if not hits:
             self.query_one(Panel).show(

@@ -49,7 +49,7 @@ class NodePage(Page):
         with Vertical(id="top"):
             yield Static(id="summary")
             yield Static(id="fault", markup=False)
-        yield Table(id="findings", header=False)
+        yield Table(id="findings", header=False, enter="Finding")
         with Vertical(id="right"):
             yield Panel("Finding", id="finding")
             yield OptionList(id="remedies", compact=True)
@@ -78,7 +78,7 @@ class NodePage(Page):
         told = [Content("Nothing is opened yet."), Content()]
         told += [Content.assemble((f"  {k}  ", "bold $text-accent"), t) for k, t in keys]
         self.query_one("#finding", Panel).show(telling.lines(told), "Begin")
-        self.query_one(OptionList).display = False
+        self.query_one(OptionList).add_class("-none")
 
     def home(self) -> None:
         """Focus the findings."""
@@ -246,7 +246,7 @@ class NodePage(Page):
         finding, listing = self._finding(), self.query_one(OptionList)
         kept = listing.highlighted
         listing.clear_options()
-        listing.display = bool(finding and finding.remedy)
+        listing.set_class(not (finding and finding.remedy), "-none")
         if finding is not None:
             panel = self.query_one("#finding", Panel)
             panel.show(telling.finding(finding, width=max(30, panel.size.width - 4)), "Finding")

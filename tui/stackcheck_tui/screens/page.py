@@ -32,7 +32,7 @@ class Page(Screen[None]):
     HAS_FIELD: ClassVar[bool] = True
     """Whether there is a field to type into."""
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-medium"), (160, "-broad")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (34, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = None
 
     def __init__(self) -> None:
