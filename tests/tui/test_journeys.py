@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, TextArea
 
+from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
 from stackcheck_tui.actions import PAGES
+from stackcheck_tui.named import Named
 from stackcheck_tui.widgets.table import Table
 from tests.tui.driving import driven, fill, page, press, screen_text, shown
 from tests.tui.small import BROKEN_NODE
@@ -222,6 +224,49 @@ async def test_every_action_stands_in_help_and_in_the_command_palette() -> None:
         assert all(a.help in told for a in ACTIONS if a.page in ("", "matrix"))
         await press(pilot, "question_mark")
         assert app.screen is page(app)
+
+
+@pytest.mark.parametrize(
+    ("query", "offered", "crumbs"),
+    [
+        (
+            "b300 runs",
+            "b300 · what runs on it",
+            ("Matrix", "torch \N{MULTIPLICATION SIGN} gpu", "2.11.0 \N{MULTIPLICATION SIGN} b300"),
+        ),
+        ("b300 stack", "b300 · a stack for it", ("Resolve", "b300")),
+        ("p6-b300", "p6-b300.48xlarge · a stack for it", ("Resolve", "p6-b300.48xlarge")),
+        ("aws-ofi", "aws-ofi-nccl · component", ("Components", "communication", "aws-ofi-nccl")),
+        ("ngc", "ngc · images", ("Images", "ngc")),
+        ("25.11", "pytorch:25.11-py3 · image", ("Images", "pytorch:25.11-py3")),
+    ],
+)
+async def test_the_palette_finds_things_by_name_and_goes_there(
+    query: str, offered: str, crumbs: tuple[str, ...]
+) -> None:
+    async with driven("advisories") as (app, pilot):
+        await press(pilot, "ctrl+p")
+        await fill(pilot, query)
+        assert offered in screen_text(app)
+        await press(pilot, "enter")
+        assert page(app).crumbs()[: len(crumbs)] == crumbs
+        await press(pilot, "escape")
+        assert page(app).PAGE == "advisories"
+
+
+async def test_the_palette_finds_actions_where_the_data_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with driven() as (app, pilot):
+
+        def failing(_query: str) -> list[Named]:
+            raise MatrixError("no JSON")
+
+        monkeypatch.setattr(app.desk, "named", failing)
+        await press(pilot, "ctrl+p")
+        await fill(pilot, "Swap")
+        await press(pilot, "enter")
+        assert page(app).view.rows == "gpu"
 
 
 async def test_the_palette_runs_an_action() -> None:

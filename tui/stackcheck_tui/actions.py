@@ -64,7 +64,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "y", "Copy", "Copy what the cursor is on to the clipboard (also over SSH, by OSC 52)"),
     Action("open_source", "o", "Source", "Open the first source of what is shown, or copy its address"),
     Action("help", "question_mark", "Help", "All keys", footer=True, spare=-1),
-    Action("command_palette", "ctrl+p", "Commands", "Find any action, screen or theme by name"),
+    Action(
+        "command_palette",
+        "ctrl+p",
+        "Commands",
+        "Find any action, screen or theme, GPU, instance type, component or image by name",
+    ),
     Action("next_theme", "T", "Theme", "Next colour theme"),
     Action("quit", "q", "Quit", "Leave", footer=True, spare=-1),
     # matrix

@@ -21,6 +21,8 @@ from stackcheck_tui.theme import NIGHT
 from stackcheck_tui.turns import Turns
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from stackcheck.catalog.catalog import Catalog
     from stackcheck.model.inventory import Inventory
 
@@ -40,6 +42,13 @@ def _factory(page: str) -> Any:
     return make
 
 
+def _by_name() -> type[Provider]:
+    """Return what the palette finds by name; imported when the palette is first opened."""
+    from stackcheck_tui.named import NamedProvider
+
+    return NamedProvider
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Somewhere one has been: a screen and what it showed."""
@@ -56,6 +65,7 @@ class StackcheckApp(App[int]):
     MODES: ClassVar[dict[str, Any]] = {page: _factory(page) for page in PAGES}
     BINDINGS = bindings()
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {_by_name}
 
     def __init__(
         self,

@@ -158,7 +158,9 @@ class ImagesPage(Page):
         self._show_hits()
 
     def _show_hits(self) -> None:
-        here, self._return_to = self._return_to, ""
+        here = self._return_to
+        if self.hits:  # an empty table may be one whose answer is still to come
+            self._return_to = ""
         hits, table = self.hits, self.query_one(Table)
         table.clear()
         table.add_rows(self._cells(hit, day) for hit, day in zip(hits, self.days, strict=True))
