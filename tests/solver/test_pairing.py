@@ -96,6 +96,24 @@ def test_folding_keeps_the_newest_of_each_series(catalog: Catalog) -> None:
     assert all(first[e.group] == e.id for e in folded.entries)
 
 
+def test_what_comes_along_and_alone_makes_a_grade_bad_is_named(catalog: Catalog) -> None:
+    made = picture(catalog, "torch", "gpu")
+    rows, columns = [e.id for e in made.rows.entries], [e.id for e in made.columns.entries]
+    told = story(catalog, made, rows.index("2.9.1"), columns.index("b300"))
+    assert told.grade is Grade.DEGRADED
+    assert told.through() == (("triton 3.5.1, brought by torch 2.9.1",), Grade.CAVEAT)
+    told = story(catalog, made, rows.index("2.6.0"), columns.index("b300"))
+    assert told.through() == ((), Grade.BROKEN), "torch itself is broken there"
+    order = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT, Grade.TESTED, Grade.SUPPORTED, Grade.UNKNOWN)
+    for sides in (("torch", "gpu"), ("torch", "driver"), ("vllm", "gpu"), ("vllm", "torch")):
+        made = picture(catalog, *sides)
+        for row in range(0, len(made.rows.entries), 3):
+            for column in range(0, len(made.columns.entries), 5):
+                told = story(catalog, made, row, column)
+                through, alone = told.through()
+                assert not through or order.index(alone) > order.index(told.grade)
+
+
 def test_images_stand_newest_first_and_those_without_a_day_last(catalog: Catalog) -> None:
     by_name = {i.name: i for i in catalog.images}
     for family in ("ngc", "dlc", "upstream"):

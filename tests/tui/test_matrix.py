@@ -171,6 +171,16 @@ async def test_another_axis_is_chosen_by_typing_a_part_of_its_name() -> None:
         assert "580.65.06" in shown(app, "#facts")
 
 
+async def test_a_grade_that_something_else_brings_along_says_so() -> None:
+    async with driven(size=(160, 48)) as (app, pilot):
+        page(app).visit(("torch", "driver", "2.11.0", "570.195.03"))
+        await press(pilot)
+        assert "because of cuda 13.0.2, brought by torch 2.11.0" in shown(app, "#facts")
+        page(app).visit(("torch", "gpu", "2.6.0", "b300"))
+        await press(pilot)
+        assert "because of" not in shown(app, "#facts")
+
+
 async def test_a_gpu_narrows_the_whole_picture() -> None:
     async with driven() as (app, pilot):
         page(app).visit(("torch", "driver"))
