@@ -11,7 +11,7 @@ from textual.widgets import OptionList, TextArea
 from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
-from stackcheck_tui.actions import PAGES
+from stackcheck_tui.actions import FIELDS, PAGES
 from stackcheck_tui.named import Named
 from stackcheck_tui.widgets.table import Table
 from tests.tui.driving import driven, fill, page, press, screen_text, shown
@@ -267,6 +267,15 @@ async def test_the_palette_finds_actions_where_the_data_cannot_be_read(
         await fill(pilot, "Swap")
         await press(pilot, "enter")
         assert page(app).view.rows == "gpu"
+
+
+@pytest.mark.parametrize("start", PAGES)
+async def test_help_tells_what_fields_take(start: str) -> None:
+    async with driven(start) as (app, pilot):
+        await press(pilot, "question_mark")
+        told = shown(app, "#box")
+        assert all(w in told and m in told for w, m in FIELDS.get(start, ()))
+        assert ("WHAT THE FIELDS TAKE" in told) is (start in FIELDS)
 
 
 async def test_the_palette_runs_an_action() -> None:

@@ -146,6 +146,25 @@ async def test_rows_can_be_sorted_by_the_cursors_column() -> None:
         assert app.screen.query_one(GradeGrid).row_labels[-1] == "2.6.0"
 
 
+async def test_the_order_told_is_the_order_there_is() -> None:
+    async with driven() as (app, pilot):
+        grid = app.screen.query_one(GradeGrid)
+        await press(pilot, "x")
+        assert list(grid.row_labels) == ["b200", "b300", "h100"]
+        assert grid.caption == "by name"
+        await press(pilot, "s")
+        assert list(grid.row_labels) == ["h100", "b300", "b200"]
+        assert grid.caption == "by name, from the end"
+        page(app).visit(("image:ngc", "gpu"))
+        await press(pilot, "s", "s", "s")
+        assert grid.caption == "newest first"
+        assert [label.partition(":")[2] for label in grid.row_labels] == [
+            "26.04-py3",
+            "25.11-py3",
+            "25.01-py3",
+        ]
+
+
 async def test_swap_keeps_the_cell_and_back_returns_to_it() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "right", "down")

@@ -143,6 +143,21 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
+FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "matrix": (
+        ("2.9", "part of a row's name"),
+        ("col:b200", "part of a column's name"),
+        ("col:=b300", "the whole name, so gb300 is left out; quotes do the same"),
+        ("is:broken", "rows with that grade in the cursor's column"),
+    ),
+    "images": (
+        ("550", "on driver: a version, or a branch for its newest release"),
+        ("torch>=2.9 vllm", "holds: requirements, and parts of a name or purpose"),
+    ),
+}
+"""By screen: what can be typed into its fields, and what it means; all words have to hold."""
+
+
 def bindings(page: str = "") -> list[BindingType]:
     """Return the key bindings of a screen, or those that hold everywhere."""
     return [

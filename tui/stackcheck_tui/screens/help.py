@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from stackcheck.model.kinds import Grade
-from stackcheck_tui.actions import ACTIONS
+from stackcheck_tui.actions import ACTIONS, FIELDS
 from stackcheck_tui.screens.dialog import Dialog
 from stackcheck_tui.telling import graded, heading, lines
 from stackcheck_tui.widgets.panel import Panel
@@ -49,6 +49,12 @@ class HelpScreen(Dialog[None]):
                 )
                 for a in ACTIONS
                 if a.page == page and self.app.check_action(a.method, ())
+            ]
+        if self.page in FIELDS:
+            told += [Content(), heading("what the fields take")]
+            told += [
+                Content.assemble((f"  {words:<18} ", "bold $text-accent"), (meaning, "$text-muted"))
+                for words, meaning in FIELDS[self.page]
             ]
         told += [
             Content(),

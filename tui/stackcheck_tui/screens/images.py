@@ -168,7 +168,8 @@ class ImagesPage(Page):
         if here in names:
             table.move_cursor(row=names.index(here), animate=False)
         table.border_title = "Images" if hits else "No image fits all of that"
-        table.border_subtitle = f"{len(hits)} of {self.total} · newest first"
+        order = "newest first" + (", unknown last" if self.wanted.gpu or self.wanted.driver else "")
+        table.border_subtitle = f"{len(hits)} of {self.total} · {order}"
         if not hits:
             self.query_one(Panel).show(
                 Content.styled("No image fits all of that. Clear a field to see more.", telling.MUTED)

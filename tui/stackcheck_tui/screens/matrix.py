@@ -43,6 +43,9 @@ PICTURES = (
     ("image:dlc", "instance"),
 )
 
+_UNDATED = {"newest first": "by name", "oldest first": "by name, from the end"}
+"""What the orders by age come to where nothing has one."""
+
 
 class MatrixPage(Page):
     """The central picture."""
@@ -142,7 +145,10 @@ class MatrixPage(Page):
             empty=self._why_empty(picture),
         )
         grid.border_title = Content(f"{picture.rows.title} {telling.TIMES} {picture.columns.title}")
-        grid.caption = (f"{order} · folded" if self.view.folded else str(order)) if rows and columns else ""
+        told = (
+            _UNDATED.get(str(order), str(order)) if picture.rows.kind in ("gpu", "instance") else str(order)
+        )
+        grid.caption = (f"{told} · folded" if self.view.folded else told) if rows and columns else ""
         self._legend()
         if not (rows and columns):
             self._tell_nothing()
