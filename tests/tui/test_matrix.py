@@ -61,6 +61,7 @@ async def test_a_filter_that_nothing_fits_says_so_and_tells_no_facts_of_another_
         await press(pilot, "slash")
         await fill(pilot, "9.9")
         assert "None of 3 rows fits the filter '9.9'." in screen_text(app)
+        assert "─ 0 \N{MULTIPLICATION SIGN} 3 ─╯" in screen_text(app)
         assert shown(app, "#facts") == "No cell is shown."
         await press(pilot, "ctrl+u")
         await fill(pilot, "col:a100")

@@ -93,7 +93,7 @@ class GradeGrid(ScrollView, can_focus=True):
         """Say how large the grid is, and which of its columns are seen if they do not all fit."""
         rows, columns, seen = len(self.row_labels), len(self.column_labels), self._seen()
         size = f"{rows} {TIMES} {columns}"
-        if len(seen) < columns:
+        if len(seen) < columns and rows:
             back, on = "◂ " if seen.start else "", " ▸" if seen.stop < columns else ""
             size = f"{rows} rows · {back}columns {seen.start + 1}-{seen.stop} of {columns}{on}"
         self.border_subtitle = " · ".join(p for p in (size if columns or rows else "", self._caption) if p)
@@ -138,7 +138,9 @@ class GradeGrid(ScrollView, can_focus=True):
         beyond = max(0, len(self.column_labels) - self._room)
         width = self.size.width if beyond else self.row_width + self.cell_width * len(self.column_labels)
         width += self.cell_width * beyond
-        self.virtual_size = Size(width, self.head_height + len(self.row_labels))
+        self.virtual_size = (
+            Size(0, 0) if self._empty else Size(width, self.head_height + len(self.row_labels))
+        )
         self._write_caption()
         self.refresh()
 
