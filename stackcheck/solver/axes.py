@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import Missing, parsed_range
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
+from stackcheck.catalog.image_age import days, newest_first
 from stackcheck.catalog.timeline import series_of
 from stackcheck.model.errors import UsageError
 from stackcheck.model.release import Component, Gpu, Image, Instance, Release
@@ -250,10 +251,9 @@ def _images(catalog: Catalog, family: str, without: frozenset[str]) -> Axis:
     if not chosen:
         known = ", ".join(dict.fromkeys(i.family for i in catalog.images))
         raise UsageError(f"no images of family {family[:40]!r}", fix=f"families: {known}")
-    chosen.sort(key=lambda i: (i.date or "", i.tag), reverse=True)
-    chosen.sort(key=lambda i: i.repository)
+    places = newest_first(chosen, days(catalog, chosen))
     title = f"{family.upper()} image" if family else "image"
-    entries = tuple(image_entry(catalog, i, without=without) for i in chosen)
+    entries = tuple(image_entry(catalog, chosen[p], without=without) for p in places)
     return Axis("image", f"image:{family}" if family else "image", title, entries)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from stackcheck.catalog.evaluate import Missing, fires, truth
 from stackcheck.model.gpucode import Capability
 from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Gpu
-from stackcheck.model.rule import AllOf, Condition, Relation, Rule, Term
+from stackcheck.model.rule import AllOf, Condition, Relation, Rule, Term, head_of
 from stackcheck.solver.axes import Entry, Unit, candidates_of, gpu_of
 from stackcheck.solver.candidates import Candidate
 from stackcheck.solver.encode import refs
@@ -57,6 +57,8 @@ class PairFact:
     variants: tuple[str, ...] = ()
     """Labels of the variants it speaks of; empty for all."""
     remedies: tuple[str, ...] = ()
+    through: str = ""
+    """What comes along with a release and is what the fact is about, if it is not about the release itself: triton 3.5.1, brought by torch 2.9.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,20 @@ class PairStory:
     facts: tuple[PairFact, ...]
     variants: Mapping[str, Grade]
 
+    def through(self) -> tuple[tuple[str, ...], Grade]:
+        """Return what comes along and alone makes the grade bad, and the grade that is left without it; nothing if the pair itself is so bad."""
+        if self.grade in (Grade.SUPPORTED, Grade.TESTED, Grade.UNKNOWN):
+            return (), self.grade
+        found: dict[str, None] = {}
+        left: list[Grade] = []
+        for label in (v for v, grade in self.variants.items() if grade is self.grade):
+            facts = [f for f in self.facts if not f.variants or label in f.variants]
+            if any(f.grade is self.grade and not f.through for f in facts):
+                return (), self.grade
+            found |= dict.fromkeys(f.through for f in facts if f.grade is self.grade)
+            left.append(worst([f.grade for f in facts if not f.through]))
+        return tuple(found), best(left)
+
 
 def story(catalog: Catalog, picture: Pairing, row: int, column: int) -> PairStory:
     """Return the facts behind the pair at a row and a column."""
@@ -77,9 +93,10 @@ def story(catalog: Catalog, picture: Pairing, row: int, column: int) -> PairStor
     grades: dict[str, list[Grade]] = {}
     held: dict[str, PairFact] = {}  # what is as it should be is told once, whatever the variant
     shipped = _shipped(catalog, picture, one, two)
+    own = tuple(a.name if a.kind == "component" else "" for a in (picture.rows, picture.columns))
     pairs = [(a, b) for a in one.units for b in two.units]
     for mine, theirs in [p for p in pairs if together(*p, picture.context)] or pairs:
-        facts = list(_facts(catalog, _Pair(mine, theirs, picture.context), picture.context))
+        facts = list(_facts(catalog, _Pair(mine, theirs, picture.context, own), picture.context))
         facts += [f for f in shipped if not f.variants or mine.label in f.variants]
         label = mine.label if len(two.units) == 1 else f"{mine.label} · {theirs.label}"
         if len(one.units) * len(two.units) > 1:
@@ -107,8 +124,18 @@ def _with_variants(fact: PairFact, labels: list[str], everywhere: int) -> PairFa
 class _Pair:
     """Two units as a view for rules."""
 
-    def __init__(self, one: Unit, two: Unit, context: Context) -> None:
-        self.one, self.two, self.context = one, two, context
+    def __init__(self, one: Unit, two: Unit, context: Context, own: Sequence[str] = ("", "")) -> None:
+        self.one, self.two, self.context, self.own = one, two, context, own
+
+    def through(self, heads: Iterable[str]) -> str:
+        """Return what of the things a fact looks at comes along with a release that it does not look at; empty if there is none."""
+        for unit, name in zip((self.one, self.two), self.own, strict=True):
+            held = candidates_of(unit)
+            along = sorted(set(heads) & set(held)) if name in held and name not in heads else []
+            if along:
+                things = " and ".join(f"{n} {held[n].text}" for n in along)
+                return f"{things}, brought by {name} {held[name].version}"
+        return ""
 
     def value(self, subject: str) -> Any:
         head, _, attribute = subject.partition(".")
@@ -127,27 +154,28 @@ def _facts(catalog: Catalog, pair: _Pair, context: Context) -> Iterable[PairFact
         if concerns(rule, mine, theirs, context):
             yield from _of_rule(rule, pair)
     for one, two in ((pair.one, pair.two), (pair.two, pair.one)):
-        yield from _of_requirements(catalog, one, two)
+        yield from _of_requirements(catalog, one, two, pair)
         gpu = gpu_of(catalog, one)
         if gpu is not None:
-            yield from _of_rows(gpu, two)
+            yield from _of_rows(gpu, two, pair)
         elif context.gpu is not None:
             bad = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT)
-            yield from (f for f in _of_rows(context.gpu, one) if f.grade in bad)
+            yield from (f for f in _of_rows(context.gpu, one, pair) if f.grade in bad)
 
 
 def _of_rule(rule: Rule, pair: _Pair) -> Iterable[PairFact]:
     sources = refs(rule.source_table, rule.sources)
+    through = pair.through({head_of(s) for s in rule.subject_names()})
     if fires(rule, pair):
         remedies = tuple(_filled(r.text, pair) for r in rule.remedies)
         text, why = _filled(rule.title, pair), _filled(rule.why, pair)
-        yield PairFact(rule.grade, text, why, sources, rule.id, (), remedies)
+        yield PairFact(rule.grade, text, why, sources, rule.id, (), remedies, through)
     elif rule.require is not None and truth(rule.when, pair) is True and truth(rule.require, pair) is True:
         text = _condition(rule.require, pair) or f"{rule.id} holds"
-        yield PairFact(Grade.SUPPORTED, text, "", sources, rule.id)
+        yield PairFact(Grade.SUPPORTED, text, "", sources, rule.id, through=through)
 
 
-def _of_requirements(catalog: Catalog, one: Unit, two: Unit) -> Iterable[PairFact]:
+def _of_requirements(catalog: Catalog, one: Unit, two: Unit, pair: _Pair) -> Iterable[PairFact]:
     for candidate, row, target in asked_of(one, two):
         held = meets(row, target)
         if held is None:
@@ -158,15 +186,17 @@ def _of_requirements(catalog: Catalog, one: Unit, two: Unit) -> Iterable[PairFac
         needs = f"{row.component} {row.range}".strip()
         said = f"{candidate.component} {candidate.version} {'allows' if row.optional else 'requires'} {needs}"
         detail = "" if held else f"{target.component} {target.text} is not in that range"
-        yield PairFact(Grade.SUPPORTED if held else Grade.BROKEN, said, detail, sources)
+        through = pair.through((candidate.component, target.component))
+        yield PairFact(Grade.SUPPORTED if held else Grade.BROKEN, said, detail, sources, through=through)
 
 
-def _of_rows(gpu: Gpu, unit: Unit) -> Iterable[PairFact]:
+def _of_rows(gpu: Gpu, unit: Unit, pair: _Pair) -> Iterable[PairFact]:
     for candidate in candidates_of(unit).values():
         row = row_for(gpu, candidate)
         if row is not None:
             text = f"{candidate.component} {row.range} is {row.grade} on {gpu.name}"
-            yield PairFact(Grade(row.grade), text, row.why, refs(gpu.sources, row.sources))
+            through = pair.through((candidate.component,))
+            yield PairFact(Grade(row.grade), text, row.why, refs(gpu.sources, row.sources), through=through)
 
 
 def _shipped(catalog: Catalog, picture: Pairing, one: Entry, two: Entry) -> list[PairFact]:

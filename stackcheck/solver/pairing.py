@@ -58,9 +58,10 @@ class Pairing:
         """Return the grade of a pair."""
         return GRADES[self.cells[row][column]]
 
-    def counts(self, row: int) -> Mapping[Grade, int]:
-        """Return how often each grade occurs in a row."""
-        return {g: self.cells[row].count(i) for i, g in enumerate(GRADES)}
+    def counts(self, row: int, columns: Sequence[int] | None = None) -> Mapping[Grade, int]:
+        """Return how often each grade occurs in a row, in some columns or in all."""
+        cells = self.cells[row] if columns is None else bytes(self.cells[row][c] for c in columns)
+        return {g: cells.count(i) for i, g in enumerate(GRADES)}
 
 
 def pair(catalog: Catalog, rows: Axis, columns: Axis, context: Context | None = None) -> Pairing:

@@ -8,9 +8,11 @@ import pytest
 
 from stackcheck.catalog import open_catalog
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.image_age import days, newest_first
 from stackcheck.model.errors import UsageError
 from stackcheck.model.kinds import Grade
-from stackcheck.solver.arrange import Order, arranged
+from stackcheck.model.release import Image
+from stackcheck.solver.arrange import Order, arranged, turned
 from stackcheck.solver.axes import axis, axis_names
 from stackcheck.solver.pair_facts import story
 from stackcheck.solver.pairing import Context, Pairing, pair
@@ -94,6 +96,39 @@ def test_folding_keeps_the_newest_of_each_series(catalog: Catalog) -> None:
     assert all(first[e.group] == e.id for e in folded.entries)
 
 
+def test_what_comes_along_and_alone_makes_a_grade_bad_is_named(catalog: Catalog) -> None:
+    made = picture(catalog, "torch", "gpu")
+    rows, columns = [e.id for e in made.rows.entries], [e.id for e in made.columns.entries]
+    told = story(catalog, made, rows.index("2.9.1"), columns.index("b300"))
+    assert told.grade is Grade.DEGRADED
+    assert told.through() == (("triton 3.5.1, brought by torch 2.9.1",), Grade.CAVEAT)
+    told = story(catalog, made, rows.index("2.6.0"), columns.index("b300"))
+    assert told.through() == ((), Grade.BROKEN), "torch itself is broken there"
+    order = (Grade.BROKEN, Grade.DEGRADED, Grade.CAVEAT, Grade.TESTED, Grade.SUPPORTED, Grade.UNKNOWN)
+    for sides in (("torch", "gpu"), ("torch", "driver"), ("vllm", "gpu"), ("vllm", "torch")):
+        made = picture(catalog, *sides)
+        for row in range(0, len(made.rows.entries), 3):
+            for column in range(0, len(made.columns.entries), 5):
+                told = story(catalog, made, row, column)
+                through, alone = told.through()
+                assert not through or order.index(alone) > order.index(told.grade)
+
+
+def test_images_stand_newest_first_and_those_without_a_day_last(catalog: Catalog) -> None:
+    by_name = {i.name: i for i in catalog.images}
+    for family in ("ngc", "dlc", "upstream"):
+        images = [by_name[e.id] for e in axis(catalog, f"image:{family}").entries]
+        known = days(catalog, images)
+        assert list(known) == sorted(known, reverse=True)
+        for repository in {i.repository for i in images}:
+            tags = [i.tag for i, d in zip(images, known, strict=True) if i.repository == repository and not d]
+            assert [
+                tags[p] for p in newest_first([Image(repository, t, "", "") for t in tags], [""] * len(tags))
+            ] == tags
+    pytorch = [e.label for e in axis(catalog, "image:ngc").entries if e.label.startswith("pytorch:2")]
+    assert pytorch == sorted(pytorch, reverse=True)
+
+
 def test_rows_are_filtered_and_ordered(catalog: Catalog) -> None:
     made = picture(catalog, "torch", "gpu")
     names = [e.id for e in made.columns.entries]
@@ -105,6 +140,13 @@ def test_rows_are_filtered_and_ordered(catalog: Catalog) -> None:
     rows, columns = arranged(made, "2.9 col:b300", Order.OLDEST, b300)
     assert [made.rows.entries[r].id for r in rows] == ["2.9.0", "2.9.1"]
     assert [names[c] for c in columns] == ["b300", "gb300"]
+    for exact in ("col:=b300", 'col:"b300"', 'col:="NVIDIA B300"'):
+        assert [names[c] for c in arranged(made, exact, Order.NEWEST, b300)[1]] == ["b300"], exact
+    rows, _ = arranged(made, "=2.9.1", Order.NEWEST, b300)
+    assert [made.rows.entries[r].id for r in rows] == ["2.9.1"]
+    assert [made.rows.entries[r].id for r in arranged(made, "=2.9.", Order.NEWEST, b300)[0]] == []
+    assert arranged(made, "is:nograde", Order.NEWEST, b300)[0] == ()
+    assert turned('2.9 col:="NVIDIA B300" is:broken') == '="nvidia b300" col:2.9'
     rows, _ = arranged(made, "", Order.BEST_HERE, b300)
     order = (Grade.SUPPORTED, Grade.TESTED, Grade.CAVEAT, Grade.DEGRADED, Grade.UNKNOWN, Grade.BROKEN)
     ranks = [order.index(made.grade(r, b300)) for r in rows]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key, Paste
 from textual.worker import WorkerFailed
 
 from stackcheck.catalog.catalog import Catalog
@@ -49,7 +50,8 @@ async def test_a_failing_probe_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async with driven("node") as (app, pilot):
         monkeypatch.setattr(app.desk, "probe", failing)
         await press(pilot, "b")
-        assert "the driver does not answer; try again as root" in shown(app, "#summary")
+        assert "the driver does not answer; try again as root" in shown(app, "#fault")
+        assert shown(app, "#summary") == "", "nothing is being read any more"
 
 
 class BrokenStore(DictStore):
@@ -113,6 +115,41 @@ async def test_letters_and_digits_typed_into_a_field_are_no_commands() -> None:
         assert page(app).PAGE == "resolve"
         assert app.focused is page(app).query("Input").first()
         assert page(app).form.target == "p6-b200.48xlarge q/"
+
+
+def _at_once(app: StackcheckApp, *keys: str) -> None:
+    """Send keys as a terminal does that has them all in its buffer."""
+    for key in keys:
+        app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+@pytest.mark.asyncio
+async def test_keys_that_come_in_at_once_keep_their_order() -> None:
+    async with driven("images", size=(160, 48)) as (app, pilot):
+        _at_once(app, "slash", *"ngc", "tab", "tab", *"550", "tab", *"torch", "enter", "down")
+        app.post_message(Paste("never lands in a table"))
+        await settle(pilot)
+        wanted = page(app).wanted
+        assert (wanted.family, wanted.gpu, wanted.driver, wanted.holds) == ("ngc", "", "550", "torch")
+        _at_once(app, "slash", "tab", *"b2")
+        app.post_message(Paste("00"))
+        _at_once(app, "backspace", "shift+tab", *["backspace"] * 3, *"dlc", "escape")
+        await settle(pilot)
+        wanted = page(app).wanted
+        assert (wanted.family, wanted.gpu, wanted.driver, wanted.holds) == ("dlc", "b20", "550", "torch")
+
+
+@pytest.mark.asyncio
+async def test_keys_behind_one_that_opens_a_dialog_or_a_screen_land_there() -> None:
+    async with driven("node") as (app, pilot):
+        _at_once(app, "f", *"/no/file", "enter")
+        await settle(pilot)
+        assert "/no/file" in shown(app, "#fault")
+        _at_once(app, "3", "slash", *"ngc", "escape", "2", "slash", "tab", *"vllm")
+        await settle(pilot)
+        assert page(app).PAGE == "resolve"
+        assert page(app).form.frameworks == "vllm"
+        assert next(p for p in app._screen_stacks["images"]).wanted.family == "ngc"  # type: ignore[attr-defined]
 
 
 @pytest.mark.asyncio

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from stackcheck.catalog.image_age import days
 from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Image
 from stackcheck.solver.image_search import Hit
-from stackcheck_tui.image_order import cut, earliest, newest_first
+from stackcheck_tui.image_order import cut, newest_first
 from tests.tui.driving import driven, screen_text
 from tests.tui.small import catalog
 
@@ -16,11 +17,17 @@ def hit(tag: str, grade: Grade = Grade.SUPPORTED) -> Hit:
     return Hit(Image("example.com/pytorch", tag, "ngc", ""), grade)
 
 
-def test_an_image_is_not_older_than_the_newest_release_inside() -> None:
-    held = {"torch": "2.9.1+cu130", "nccl": "2.21.5", "cuda": "no version"}
-    image = Image("example.com/pytorch", "x", "ngc", "", contents=held)
-    assert earliest(catalog(), image, ("torch", "nccl", "cuda", "vllm", "nosuch")) == "2025-11-12"
-    assert earliest(catalog(), Image("r", "t", "ngc", ""), ("torch",)) == ""
+def test_an_image_is_not_older_than_the_newest_release_inside_or_the_month_in_its_tag() -> None:
+    held = {"torch": "2.9.1+cu130", "nccl": "2.21.5", "cuda": "no version", "nosuch": "1"}
+    images = [
+        Image("example.com/pytorch", "x", "ngc", "", contents=held),
+        Image("example.com/pytorch", "25.12-py3", "ngc", "", contents=held),
+        Image("example.com/pytorch", "25.10-py3", "ngc", "", contents=held),
+        Image("example.com/pytorch", "25.10-py3", "ngc", "", date="2025-10-30", contents=held),
+        Image("r", "v0.25.10", "ngc", ""),
+        Image("r", "25.13", "ngc", ""),
+    ]
+    assert days(catalog(), images) == ("2025-11-12", "2025-12", "2025-11-12", "2025-10-30", "", "")
 
 
 def test_newest_first_and_tags_of_one_day_by_their_numbers() -> None:

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, TextArea
 
+from stackcheck.model.errors import MatrixError
 from stackcheck.model.inventory_json import inventory_from_json
 from stackcheck.model.stack_json import stack_from_json
+from stackcheck_tui.actions import FIELDS, PAGES
+from stackcheck_tui.named import Named
 from stackcheck_tui.widgets.table import Table
 from tests.tui.driving import driven, fill, page, press, screen_text, shown
 from tests.tui.small import BROKEN_NODE
@@ -97,11 +100,30 @@ async def test_files_of_a_node_are_opened_by_name(tmp_path: Path) -> None:
         await fill(pilot, str(file))
         await press(pilot, "enter")
         assert page(app).rows
+        before = shown(app, "#summary")
         await press(pilot, "f")
         await fill(pilot, "/no/such/file")
         await press(pilot, "enter")
-        assert "there is no such file" in shown(app, "#summary")
-        assert page(app).rows, "what was open stays open"
+        assert "there is no such file" in shown(app, "#fault")
+        assert app.screen.query_one("#fault").display
+        assert shown(app, "#summary") == before, "what was open stays open"
+        assert page(app).rows
+        await press(pilot, "f")
+        await fill(pilot, str(file))
+        await press(pilot, "enter")
+        assert not app.screen.query_one("#fault").display
+
+
+async def test_a_field_is_offered_only_where_there_is_one() -> None:
+    async with driven("node") as (app, pilot):
+        assert "/ Field" not in screen_text(app)
+        assert "Field" not in {c.title for c in app.get_system_commands(app.screen)}
+        await press(pilot, "slash")
+        assert app.screen.focused is app.screen.query_one(Table)
+        await press(pilot, "question_mark")
+        assert "Go to the first field" not in shown(app, "#box")
+        await press(pilot, "escape", "3")
+        assert "/ Field" in screen_text(app)
 
 
 async def test_two_stacks_stand_side_by_side() -> None:
@@ -204,12 +226,102 @@ async def test_every_action_stands_in_help_and_in_the_command_palette() -> None:
         assert app.screen is page(app)
 
 
+@pytest.mark.parametrize(
+    ("query", "offered", "crumbs"),
+    [
+        (
+            "b300 runs",
+            "b300 · what runs on it",
+            ("Matrix", "torch \N{MULTIPLICATION SIGN} gpu", "2.11.0 \N{MULTIPLICATION SIGN} b300"),
+        ),
+        ("b300 stack", "b300 · a stack for it", ("Resolve", "b300")),
+        ("p6-b300", "p6-b300.48xlarge · a stack for it", ("Resolve", "p6-b300.48xlarge")),
+        ("aws-ofi", "aws-ofi-nccl · component", ("Components", "communication", "aws-ofi-nccl")),
+        ("ngc", "ngc · images", ("Images", "ngc")),
+        ("25.11", "pytorch:25.11-py3 · image", ("Images", "pytorch:25.11-py3")),
+    ],
+)
+async def test_the_palette_finds_things_by_name_and_goes_there(
+    query: str, offered: str, crumbs: tuple[str, ...]
+) -> None:
+    async with driven("advisories") as (app, pilot):
+        await press(pilot, "ctrl+p")
+        await fill(pilot, query)
+        assert offered in screen_text(app)
+        await press(pilot, "enter")
+        assert page(app).crumbs()[: len(crumbs)] == crumbs
+        await press(pilot, "escape")
+        assert page(app).PAGE == "advisories"
+
+
+async def test_the_palette_finds_actions_where_the_data_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with driven() as (app, pilot):
+
+        def failing(_query: str) -> list[Named]:
+            raise MatrixError("no JSON")
+
+        monkeypatch.setattr(app.desk, "named", failing)
+        await press(pilot, "ctrl+p")
+        await fill(pilot, "Swap")
+        await press(pilot, "enter")
+        assert page(app).view.rows == "gpu"
+
+
+@pytest.mark.parametrize("start", PAGES)
+async def test_help_tells_what_fields_take(start: str) -> None:
+    async with driven(start) as (app, pilot):
+        await press(pilot, "question_mark")
+        told = shown(app, "#box")
+        assert all(w in told and m in told for w, m in FIELDS.get(start, ()))
+        assert ("WHAT THE FIELDS TAKE" in told) is (start in FIELDS)
+
+
 async def test_the_palette_runs_an_action() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "ctrl+p")
         await fill(pilot, "Swap")
         await press(pilot, "enter")
         assert page(app).view.rows == "gpu"
+
+
+@pytest.mark.parametrize(
+    ("start", "seen"),
+    [
+        ("matrix", ("2.11.0", "2.6.0", "enter Facts")),
+        ("resolve", ("python", "driver", "enter Why")),
+        ("images", ("25.11-py3", "space Mark")),
+        ("components", ("torch", "2.11.0")),
+        ("node", ("570.195.03", "enter Finding")),
+        ("advisories", ("SC-2026-0001", "enter Open")),
+    ],
+)
+async def test_the_smallest_terminal_shows_what_a_screen_is_about(start: str, seen: tuple[str, ...]) -> None:
+    node = inventory_from_json(BROKEN_NODE, where="test") if start == "node" else None
+    async with driven(start, size=(50, 12), inventory=node) as (app, pilot):
+        text = screen_text(app)
+        assert [s for s in (*seen, "? Help") if s not in text] == []
+        assert "…" not in text.splitlines()[-1]
+        if start == "node":
+            assert "✗ error" in text
+            await press(pilot, "enter")
+            assert "REMEDIES" in shown(app, "#box")
+
+
+@pytest.mark.parametrize("start", PAGES)
+async def test_keys_in_the_footer_are_whole_and_a_click_does_what_they_say(start: str) -> None:
+    async with driven(start, size=(80, 24)) as (app, pilot):
+        for width in (80, 60, 40, 24):
+            await pilot.resize_terminal(width, 24)
+            await press(pilot)
+            footer = screen_text(app).splitlines()[-1]
+            assert "? Help" in footer
+            assert "q Quit" in footer
+            assert "…" not in footer
+        await pilot.click("KeyBar", offset=(footer.index("Help"), 0))
+        await press(pilot)
+        assert "All keys" in shown(app, "#box")
 
 
 async def test_the_app_survives_being_made_tiny_and_large_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
 from stackcheck.model.kinds import Grade
 from stackcheck_tui.widgets.grid import GradeGrid, stacked
@@ -55,12 +56,114 @@ async def test_the_filter_keeps_rows_columns_and_grades() -> None:
         assert app.screen.focused is grid
 
 
+async def test_a_filter_that_nothing_fits_says_so_and_tells_no_facts_of_another_cell() -> None:
+    async with driven() as (app, pilot):
+        await press(pilot, "slash")
+        await fill(pilot, "9.9")
+        assert "None of 3 rows fits the filter '9.9'." in screen_text(app)
+        assert "─ 0 \N{MULTIPLICATION SIGN} 3 ─╯" in screen_text(app)
+        assert shown(app, "#facts") == "No cell is shown."
+        await press(pilot, "ctrl+u")
+        await fill(pilot, "col:a100")
+        assert "None of 3 columns fits the filter 'col:a100'." in screen_text(app)
+        await press(pilot, "escape", "y", "o", "down", "right", "enter")
+        assert app.clipboard == ""
+        assert app.screen is page(app)
+        await press(pilot, "slash", "ctrl+u")
+        assert "None of" not in screen_text(app)
+        assert "first wheels with sm_100 code" in shown(app, "#facts")
+
+
+async def test_a_filter_belongs_to_its_picture() -> None:
+    async with driven() as (app, pilot):
+        field = app.screen.query_one("#search", Input)
+        grid = app.screen.query_one(GradeGrid)
+        await press(pilot, "slash")
+        await fill(pilot, "2.9 col:=b300")
+        await press(pilot, "escape", "x")
+        assert field.value == "=b300 col:2.9"
+        assert (list(grid.row_labels), list(grid.column_labels)) == (["b300"], ["2.9.1"])
+        await press(pilot, "2", "escape")
+        assert field.value == "=b300 col:2.9"
+        await press(pilot, "p")
+        await fill(pilot, "torch driver")
+        await press(pilot, "enter")
+        assert field.value == ""
+        assert (len(grid.row_labels), len(grid.column_labels)) == (3, 4)
+        await press(pilot, "slash")
+        await fill(pilot, "2.9")
+        await press(pilot, "escape", "c")
+        await fill(pilot, "gpu")
+        await press(pilot, "enter")
+        assert field.value == ""
+        assert len(grid.row_labels) == 3
+
+
+async def test_the_counts_are_those_of_the_rows_and_columns_that_are_left() -> None:
+    async with driven() as (app, pilot):
+        assert "supported 6" in shown(app, "#legend")
+        await press(pilot, "slash")
+        await fill(pilot, "col:=b300")
+        legend = shown(app, "#legend")
+        assert [f"{g} {n}" in legend for g, n in (("supported", 1), ("caveat", 1), ("broken", 1))] == [
+            True
+        ] * 3
+        await fill(pilot, " 2.6")
+        assert "broken 1" in shown(app, "#legend")
+        assert "supported 1" not in shown(app, "#legend")
+
+
+@pytest.mark.parametrize("width", [20, 24, 80, 120, 160])
+async def test_counts_are_never_cut(width: int) -> None:
+    async with driven(size=(width, 30)) as (app, _):
+        told = shown(app, "#legend")
+        line = next(line for line in screen_text(app).splitlines() if told.strip() in line)
+        assert "…" not in line
+        assert "6" in told
+
+
+async def test_columns_that_go_on_beyond_the_border_are_told_and_the_last_can_be_reached() -> None:
+    async with driven(size=(120, 40)) as (app, pilot):
+        grid = app.screen.query_one(GradeGrid)
+        assert grid.border_subtitle == "3 \N{MULTIPLICATION SIGN} 3 · newest first"
+        labels = [f"column-{n}" for n in range(14)]
+        for width in range(120, 128):
+            await pilot.resize_terminal(width, 40)
+            grid.show(["row"], labels, lambda _row, _column: Grade.BROKEN)
+            await press(pilot)
+            seen = len(grid._seen())
+            assert seen < 14
+            assert f"columns 1-{seen} of 14 ▸" in screen_text(app)
+            await press(pilot, "end")
+            assert f"◂ columns {15 - seen}-14 of 14 ·" in screen_text(app)
+            assert grid._seen().stop == 14
+
+
 async def test_rows_can_be_sorted_by_the_cursors_column() -> None:
     async with driven() as (app, pilot):
         await press(pilot, "s")
         assert app.screen.query_one(GradeGrid).row_labels[0] == "2.6.0"
         await press(pilot, "s")
         assert app.screen.query_one(GradeGrid).row_labels[-1] == "2.6.0"
+
+
+async def test_the_order_told_is_the_order_there_is() -> None:
+    async with driven() as (app, pilot):
+        grid = app.screen.query_one(GradeGrid)
+        await press(pilot, "x")
+        assert list(grid.row_labels) == ["b200", "b300", "h100"]
+        assert grid.caption == "by name"
+        await press(pilot, "s")
+        assert list(grid.row_labels) == ["h100", "b300", "b200"]
+        assert grid.caption == "by name, from the end"
+        page(app).visit(("image:ngc", "gpu"))
+        await press(pilot, "s", "s", "s")
+        assert grid.caption == "newest first"
+        assert [label.partition(":")[2] for label in grid.row_labels] == [
+            "26.04-py3",
+            "25.11-py3",
+            "25.01-py3",
+        ]
 
 
 async def test_swap_keeps_the_cell_and_back_returns_to_it() -> None:
@@ -86,6 +189,16 @@ async def test_another_axis_is_chosen_by_typing_a_part_of_its_name() -> None:
         assert grid.column_labels[0] == "580.95.05"
         assert grid.grade_at(0, 1) is Grade.BROKEN  # torch 2.11.0 is of CUDA 13, 570 is below its floor
         assert "580.65.06" in shown(app, "#facts")
+
+
+async def test_a_grade_that_something_else_brings_along_says_so() -> None:
+    async with driven(size=(160, 48)) as (app, pilot):
+        page(app).visit(("torch", "driver", "2.11.0", "570.195.03"))
+        await press(pilot)
+        assert "because of cuda 13.0.2, brought by torch 2.11.0" in shown(app, "#facts")
+        page(app).visit(("torch", "gpu", "2.6.0", "b300"))
+        await press(pilot)
+        assert "because of" not in shown(app, "#facts")
 
 
 async def test_a_gpu_narrows_the_whole_picture() -> None:

@@ -49,6 +49,10 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
         self._tmux("send-keys", "Enter")
 
+    def send(self, text: str) -> None:
+        """Send a text with its control characters at once."""
+        self._tmux("send-keys", "-l", text)
+
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
 
@@ -112,6 +116,19 @@ def test_start_walk_and_leave(terminal: Terminal) -> None:
     assert terminal.flag("alternate_on") == "0"
     assert terminal.flag("cursor_flag") == "1"
     assert terminal.flag("mouse_any_flag") == "0"
+
+
+def test_what_is_typed_in_one_go_lands_where_tab_leads(terminal: Terminal) -> None:
+    terminal.type_line(command())
+    terminal.wait_for("supported")
+    terminal.press("3")
+    terminal.wait_for("newest first")
+    terminal.send("/ngc\t\t550\ttorch")
+    seen = terminal.wait_for("ngc driver 550 torch")
+    assert "ngc550" not in seen
+    terminal.press("Escape")
+    terminal.wait_for("q Quit")
+    terminal.press("q")
 
 
 def test_a_resize_is_survived(terminal: Terminal) -> None:

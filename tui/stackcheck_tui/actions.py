@@ -20,6 +20,8 @@ class Action:
     help: str
     page: str = ""
     footer: bool = False
+    spare: int = 0
+    """Which of the footer's keys give way first where there is no room for all: those with the highest number."""
 
     @property
     def shown_keys(self) -> str:
@@ -49,6 +51,7 @@ ACTIONS: tuple[Action, ...] = (
         "Back",
         "Close what is open, leave a field, or go back to the place before",
         footer=True,
+        spare=3,
     ),
     Action(
         "search",
@@ -56,22 +59,36 @@ ACTIONS: tuple[Action, ...] = (
         "Field",
         "Go to the first field of this screen; tab goes on to the next",
         footer=True,
+        spare=1,
     ),
     Action("copy", "y", "Copy", "Copy what the cursor is on to the clipboard (also over SSH, by OSC 52)"),
     Action("open_source", "o", "Source", "Open the first source of what is shown, or copy its address"),
-    Action("help", "question_mark", "Help", "All keys", footer=True),
-    Action("command_palette", "ctrl+p", "Commands", "Find any action, screen or theme by name"),
+    Action("help", "question_mark", "Help", "All keys", footer=True, spare=-1),
+    Action(
+        "command_palette",
+        "ctrl+p",
+        "Commands",
+        "Find any action, screen or theme, GPU, instance type, component or image by name",
+    ),
     Action("next_theme", "T", "Theme", "Next colour theme"),
-    Action("quit", "q", "Quit", "Leave", footer=True),
+    Action("quit", "q", "Quit", "Leave", footer=True, spare=-1),
     # matrix
     Action(
         "open", "enter", "Facts", "Show the facts behind the cell, with their sources", "matrix", footer=True
     ),
     Action("axis('rows')", "r", "Rows", "Choose what stands in the rows", "matrix", footer=True),
     Action("axis('columns')", "c", "Columns", "Choose what stands in the columns", "matrix", footer=True),
-    Action("swap", "x", "Swap", "Exchange rows and columns", "matrix", footer=True),
+    Action("swap", "x", "Swap", "Exchange rows and columns", "matrix", footer=True, spare=4),
     Action("context", "g", "GPU", "Choose a GPU on which all of it runs, or none", "matrix"),
-    Action("fold", "f", "Fold", "Show the newest release of each series only, or all", "matrix", footer=True),
+    Action(
+        "fold",
+        "f",
+        "Fold",
+        "Show the newest release of each series only, or all",
+        "matrix",
+        footer=True,
+        spare=2,
+    ),
     Action("order", "s", "Sort", "Sort rows: newest, oldest, best in this column, most supported", "matrix"),
     Action("zoom", "z", "Zoom", "Narrow or wide columns", "matrix"),
     Action("preset", "p", "Pictures", "Choose one of the pictures people ask for most", "matrix"),
@@ -126,6 +143,21 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
+FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "matrix": (
+        ("2.9", "part of a row's name"),
+        ("col:b200", "part of a column's name"),
+        ("col:=b300", "the whole name, so gb300 is left out; quotes do the same"),
+        ("is:broken", "rows with that grade in the cursor's column"),
+    ),
+    "images": (
+        ("550", "on driver: a version, or a branch for its newest release"),
+        ("torch>=2.9 vllm", "holds: requirements, and parts of a name or purpose"),
+    ),
+}
+"""By screen: what can be typed into its fields, and what it means; all words have to hold."""
+
+
 def bindings(page: str = "") -> list[BindingType]:
     """Return the key bindings of a screen, or those that hold everywhere."""
     return [
@@ -133,6 +165,11 @@ def bindings(page: str = "") -> list[BindingType]:
         for a in ACTIONS
         if a.page == page
     ]
+
+
+def spare(key: str, method: str) -> int:
+    """Return how soon a key gives way in the footer: the higher the sooner."""
+    return next((a.spare for a in ACTIONS if a.method == method and key in a.keys.split(",")), 0)
 
 
 def known_on(page: str) -> tuple[Action, ...]:

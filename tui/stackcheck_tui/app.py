@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -17,8 +18,11 @@ from stackcheck_tui.actions import PAGES, bindings, known_on
 from stackcheck_tui.desk import Desk
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.theme import NIGHT
+from stackcheck_tui.turns import Turns
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from stackcheck.catalog.catalog import Catalog
     from stackcheck.model.inventory import Inventory
 
@@ -38,6 +42,13 @@ def _factory(page: str) -> Any:
     return make
 
 
+def _by_name() -> type[Provider]:
+    """Return what the palette finds by name; imported when the palette is first opened."""
+    from stackcheck_tui.named import NamedProvider
+
+    return NamedProvider
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Somewhere one has been: a screen and what it showed."""
@@ -54,6 +65,7 @@ class StackcheckApp(App[int]):
     MODES: ClassVar[dict[str, Any]] = {page: _factory(page) for page in PAGES}
     BINDINGS = bindings()
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {_by_name}
 
     def __init__(
         self,
@@ -73,6 +85,14 @@ class StackcheckApp(App[int]):
         self.theme = NIGHT.name
         self.trail: list[Place] = []
         self.fault: Exception | None = None
+        self._turns = Turns(self, super().on_event)
+
+    async def on_event(self, event: Event) -> None:
+        """Hand keys and pasted texts on in their order."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self._turns.take(event)
+        else:
+            await super().on_event(event)
 
     # places
 
@@ -125,6 +145,11 @@ class StackcheckApp(App[int]):
         self.exit(return_code=2)
 
     # what holds everywhere
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer a way to the field where there is one alone."""
+        del parameters
+        return not (action == "search" and self.page is not None and not self.page.HAS_FIELD)
 
     def action_search(self) -> None:
         """Go to the search field of the screen."""
@@ -180,7 +205,7 @@ class StackcheckApp(App[int]):
         del screen
         page = self.page
         for action in known_on(page.PAGE if page is not None else ""):
-            if action.method == "command_palette":
+            if action.method == "command_palette" or not self.check_action(action.method, ()):
                 continue
             owner = page if action.page and page is not None else self
             yield SystemCommand(

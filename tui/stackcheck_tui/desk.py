@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the first paint needs none of it
     from stackcheck.solver.search import Solution
     from stackcheck_probes.interface import Probe
     from stackcheck_probes.look import Look
+    from stackcheck_tui.named import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Desk:
         self._opening = opening
         self._lock = threading.RLock()
         self._opened: Catalog | None = None
+        self._named: tuple[tuple[Named, ...], ...] = ()
         self._asked: tuple[Request, Encoding, Solution | None] | None = None
 
     @property
@@ -84,6 +86,18 @@ class Desk:
         from stackcheck.solver.axes import axis_names
 
         return axis_names(self.catalog)
+
+    def named(self, query: str) -> list[Named]:
+        """Return what has a name with the words of a query in it.
+
+        Raises:
+            StackcheckError: the data cannot be read.
+        """
+        from stackcheck_tui.named import everything, found
+
+        with self._lock:
+            self._named = self._named or everything(self.catalog)
+        return found(self._named, query)
 
     def resolve(self, request: Request) -> Stack:
         """Return the stack for a request."""

@@ -95,7 +95,7 @@ def story(one: PairStory, *, names: tuple[str, str], width: int = 0) -> Content:
         f" {TIMES} ",
         (f"{names[1]} {one.column.label}".strip(), "bold"),
     )
-    told = [head, graded(one.grade)]
+    told = [head, graded(one.grade), *_folded_in(one)]
     if len(one.variants) > 1 and len(set(one.variants.values())) > 1:
         told.append(Content())
         told += [
@@ -112,6 +112,17 @@ def story(one: PairStory, *, names: tuple[str, str], width: int = 0) -> Content:
             ),
         ]
     return lines(told)
+
+
+def _folded_in(one: PairStory) -> list[Content]:
+    """Say where a grade is that of something that comes along, since the release itself may be told as better elsewhere."""
+    through, alone = one.through()
+    if not through:
+        return []
+    said = Content.styled(f"  because of {'; '.join(through[:3])}", MUTED)
+    if alone is Grade.UNKNOWN:
+        return [said]
+    return [said, Content.assemble(("  without that it would be ", MUTED), graded(alone))]
 
 
 def pin(one: Pin, *, width: int = 0) -> Content:

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from stackcheck.model.kinds import Grade
-from stackcheck_tui.actions import ACTIONS
+from stackcheck_tui.actions import ACTIONS, FIELDS
 from stackcheck_tui.screens.dialog import Dialog
 from stackcheck_tui.telling import graded, heading, lines
 from stackcheck_tui.widgets.panel import Panel
@@ -48,7 +48,13 @@ class HelpScreen(Dialog[None]):
                     (f"{a.shown_keys:>8}  ", "bold $text-accent"), f"{a.title:<14} ", (a.help, "$text-muted")
                 )
                 for a in ACTIONS
-                if a.page == page
+                if a.page == page and self.app.check_action(a.method, ())
+            ]
+        if self.page in FIELDS:
+            told += [Content(), heading("what the fields take")]
+            told += [
+                Content.assemble((f"  {words:<18} ", "bold $text-accent"), (meaning, "$text-muted"))
+                for words, meaning in FIELDS[self.page]
             ]
         told += [
             Content(),

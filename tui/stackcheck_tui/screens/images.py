@@ -14,12 +14,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Input
 
+from stackcheck.catalog.image_age import days as image_days
 from stackcheck.model.release import Image
 from stackcheck.report.style import visible
 from stackcheck.solver.image_search import Hit, Query, differences, search
 from stackcheck_tui import telling
 from stackcheck_tui.actions import bindings
-from stackcheck_tui.image_order import cut, earliest, newest_first
+from stackcheck_tui.image_order import cut, newest_first
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.screens.story import StoryScreen
 from stackcheck_tui.widgets.field import Field
@@ -140,7 +141,7 @@ class ImagesPage(Page):
             self.families = tuple(dict.fromkeys(i.family for i in catalog.images))
             self.total = len(catalog.images)
         hits = search(catalog, query)
-        days = [h.image.date or earliest(catalog, h.image, [n for n, _ in _SHOWN]) for h in hits]
+        days = image_days(catalog, [h.image for h in hits])
         order = newest_first(hits, days, unknown_last=bool(query.gpu or query.driver))
         return tuple(hits[p] for p in order), tuple(days[p] for p in order)
 
@@ -157,15 +158,18 @@ class ImagesPage(Page):
         self._show_hits()
 
     def _show_hits(self) -> None:
-        here, self._return_to = self._return_to, ""
+        here = self._return_to
+        if self.hits:  # an empty table may be one whose answer is still to come
+            self._return_to = ""
         hits, table = self.hits, self.query_one(Table)
         table.clear()
         table.add_rows(self._cells(hit, day) for hit, day in zip(hits, self.days, strict=True))
         names = [h.image.name for h in hits]
         if here in names:
             table.move_cursor(row=names.index(here), animate=False)
-        table.border_title = "Images"
-        table.border_subtitle = f"{len(hits)} of {self.total} · newest first"
+        table.border_title = "Images" if hits else "No image fits all of that"
+        order = "newest first" + (", unknown last" if self.wanted.gpu or self.wanted.driver else "")
+        table.border_subtitle = f"{len(hits)} of {self.total} · {order}"
         if not hits:
             self.query_one(Panel).show(
                 Content.styled("No image fits all of that. Clear a field to see more.", telling.MUTED)

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from stackcheck.model.kinds import Grade
 from stackcheck_tui import telling
@@ -20,6 +20,7 @@ from stackcheck_tui.desk import View
 from stackcheck_tui.messages import CellMoved, CellOpened
 from stackcheck_tui.screens.page import Page
 from stackcheck_tui.widgets.grid import GradeGrid
+from stackcheck_tui.widgets.legend import Legend
 from stackcheck_tui.widgets.panel import Panel
 
 if TYPE_CHECKING:  # what the first paint can do without is imported when it is needed
@@ -41,6 +42,9 @@ PICTURES = (
     ("image:ngc", "driver"),
     ("image:dlc", "instance"),
 )
+
+_UNDATED = {"newest first": "by name", "oldest first": "by name, from the end"}
+"""What the orders by age come to where nothing has one."""
 
 
 class MatrixPage(Page):
@@ -75,10 +79,10 @@ class MatrixPage(Page):
 
     async def _furnish(self) -> None:
         """Mount what the first paint can do without."""
-        hint = "/ filter rows: 2.1 · col:b200 · is:supported"
+        hint = "/ filter rows: 2.1 · col:b200 · col:=b200 · is:broken"
         left = self.query_one("#left")
         await left.mount(Input(placeholder=hint, compact=True, id="search"), before="#grid")
-        await left.mount(Static(id="legend"))
+        await left.mount(Legend(id="legend"))
         await self.query_one("#body").mount(Panel("Facts", id="facts"))
         self._furnished = True
         self._ask()
@@ -112,7 +116,7 @@ class MatrixPage(Page):
 
     def fault(self, topic: str, text: str) -> None:
         """Show why there is no picture."""
-        self.query_one(GradeGrid).border_subtitle = "no picture"
+        self.query_one(GradeGrid).caption = "no picture"
         super().fault(topic, text)
 
     def _arrange(self) -> None:
@@ -138,12 +142,16 @@ class MatrixPage(Page):
             [picture.columns.entries[i].label for i in columns],
             lambda row, column: grades[cells[rows[row]][columns[column]]],
             at=at,
+            empty=self._why_empty(picture),
         )
         grid.border_title = Content(f"{picture.rows.title} {telling.TIMES} {picture.columns.title}")
-        grid.border_subtitle = f"{len(rows)} {telling.TIMES} {len(columns)} · {order}" + (
-            " · folded" if self.view.folded else ""
+        told = (
+            _UNDATED.get(str(order), str(order)) if picture.rows.kind in ("gpu", "instance") else str(order)
         )
+        grid.caption = (f"{told} · folded" if self.view.folded else told) if rows and columns else ""
         self._legend()
+        if not (rows and columns):
+            self._tell_nothing()
         self.show_crumbs()
 
     def _place_of(self, row: str, column: str) -> tuple[int, int] | None:
@@ -157,11 +165,28 @@ class MatrixPage(Page):
         assert self.picture is not None  # noqa: S101
         counts = dict.fromkeys(Grade, 0)
         for row in self.rows:
-            for grade, number in self.picture.counts(row).items():
+            for grade, number in self.picture.counts(row, self.columns).items():
                 counts[grade] += number
-        narrow = self.has_class("-narrow")
-        parts = [telling.graded(g, f"{g} {counts[g]}") for g in Grade if counts[g] or not narrow]
-        self.query_one("#legend", Static).update(Content("  " if narrow else "   ").join([Content(), *parts]))
+        self.query_one(Legend).count(counts)
+
+    def _why_empty(self, picture: Pairing) -> str:
+        sides = (("row", self.rows, picture.rows), ("column", self.columns, picture.columns))
+        said = [
+            f"None of {len(axis.entries)} {name}s fits the filter {self.filter.strip()[:24]!r}."
+            if axis.entries
+            else f"There is no {axis.title} to stand in a {name}."
+            for name, left, axis in sides
+            if not left
+        ]
+        return "\n".join((*said, "Clear it to see them: /, then ctrl+u." if self.filter.strip() else ""))
+
+    def _tell_nothing(self) -> None:
+        """Show no facts: there is no cell for them to be about."""
+        if self._rest is not None:
+            self._rest.stop()
+        self.drop("story")
+        self.story = None
+        self.query_one("#facts", Panel).show(Content.styled("No cell is shown.", telling.MUTED))
 
     # cell
 
@@ -241,11 +266,8 @@ class MatrixPage(Page):
         side, choices = answer
 
         def taken(name: str | None) -> None:
-            if name:
-                self.view = (
-                    replace(self.view, rows=name) if side == "rows" else replace(self.view, columns=name)
-                )
-                self._ask()
+            if name and name != getattr(self.view, side):
+                self._turn_to(rows=name) if side == "rows" else self._turn_to(columns=name)
 
         self.app.push_screen(
             PickScreen(f"What stands in the {side}?", choices, current=getattr(self.view, side)), taken
@@ -280,30 +302,40 @@ class MatrixPage(Page):
 
         self.app.push_screen(PickScreen("Which picture?", choices), taken)
 
-    def visit(self, subject: Any) -> None:
-        """Show a picture: rows, columns, and perhaps the row and column of a cell."""
-        rows, columns, *cell = subject
-        self.view = replace(self.view, rows=rows, columns=columns)
-        if len(cell) == 2:
-            self._wanted = (cell[0], cell[1])
+    def _turn_to(self, *, rows: str = "", columns: str = "", filtered: str = "") -> None:
+        """Ask for a picture with other axes; a filter belongs to its picture and does not come along."""
+        view = self.view
+        self.view = replace(view, rows=rows or view.rows, columns=columns or view.columns)
+        self.filter = filtered
+        for field in self.query("#search").results(Input):
+            with self.prevent(Input.Changed):
+                field.value = filtered
         self._ask()
 
+    def visit(self, subject: Any) -> None:
+        """Show a picture: rows, columns, and perhaps the row and column of a cell and a filter."""
+        rows, columns, *cell = subject
+        if len(cell) >= 2:
+            self._wanted = (cell[0], cell[1])
+        self._turn_to(rows=rows, columns=columns, filtered=cell[2] if len(cell) > 2 else "")
+
     def place(self) -> Any:
-        """Return picture and cell."""
+        """Return picture, cell and filter."""
         at = self._at()
         if at is None or self.picture is None:
-            return (self.view.rows, self.view.columns)
+            return (self.view.rows, self.view.columns, "", "", self.filter)
         row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
-        return (self.view.rows, self.view.columns, row.id, column.id)
+        return (self.view.rows, self.view.columns, row.id, column.id, self.filter)
 
     def action_swap(self) -> None:
         """Exchange rows and columns."""
+        from stackcheck.solver.arrange import turned
+
         at = self._at()
         if at is not None and self.picture is not None:
             row, column = self.picture.rows.entries[at[0]], self.picture.columns.entries[at[1]]
             self._wanted = (column.id, row.id)
-        self.view = replace(self.view, rows=self.view.columns, columns=self.view.rows)
-        self._ask()
+        self._turn_to(rows=self.view.columns, columns=self.view.rows, filtered=turned(self.filter))
 
     def action_fold(self) -> None:
         """Show the newest of each series, or all."""

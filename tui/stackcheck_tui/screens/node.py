@@ -32,6 +32,7 @@ class NodePage(Page):
     """Findings worst first, the evidence of one, its remedies, and what would be if they were applied."""
 
     PAGE = "node"
+    HAS_FIELD = False
     CSS_PATH = ["../styles/lists.tcss", "../styles/node.tcss"]  # noqa: RUF012 - Textual declares it so
     BINDINGS = bindings("node")
 
@@ -45,14 +46,17 @@ class NodePage(Page):
 
     def body(self) -> Iterable[Widget]:
         """Build the screen."""
-        yield Static(id="summary")
-        yield Table(id="findings", header=False)
+        with Vertical(id="top"):
+            yield Static(id="summary")
+            yield Static(id="fault", markup=False)
+        yield Table(id="findings", header=False, enter="Finding")
         with Vertical(id="right"):
             yield Panel("Finding", id="finding")
             yield OptionList(id="remedies", compact=True)
 
     def on_mount(self) -> None:
         """Read what the command line named."""
+        self.query_one("#fault").display = False
         table = self.query_one(Table)
         table.border_title = "Findings"
         table.lay_columns((("", 1), ("finding", 0)))
@@ -74,7 +78,7 @@ class NodePage(Page):
         told = [Content("Nothing is opened yet."), Content()]
         told += [Content.assemble((f"  {k}  ", "bold $text-accent"), t) for k, t in keys]
         self.query_one("#finding", Panel).show(telling.lines(told), "Begin")
-        self.query_one(OptionList).display = False
+        self.query_one(OptionList).add_class("-none")
 
     def home(self) -> None:
         """Focus the findings."""
@@ -126,6 +130,7 @@ class NodePage(Page):
         self.ask("inventory", lambda: self.desk.read(names))
 
     def _wait(self, text: str) -> None:
+        self.query_one("#fault").display = False
         self.query_one("#summary", Static).update(Content.styled(f"… {visible(text, 200)}", "$text-accent"))
 
     def progress(self, text: str) -> None:
@@ -135,7 +140,14 @@ class NodePage(Page):
     def fault(self, topic: str, text: str) -> None:
         """Show what could not be read; what was there stays."""
         super().fault(topic, text)
-        self.query_one("#summary", Static).update(Content.styled(f"✗ {visible(text, 300)}", "$text-error"))
+        line = self.query_one("#fault", Static)
+        line.display = True
+        line.update(Content.styled(f"✗ {visible(text, 300)}", "$text-error"))
+        if self.verdict is None:
+            self.query_one("#summary", Static).update(Content())
+        else:
+            self.inventory = self.verdict.before.inventory
+            self._summary(self.verdict)
 
     def answer_inventory(self, inventory: Inventory) -> None:
         """Judge what was read."""
@@ -234,7 +246,7 @@ class NodePage(Page):
         finding, listing = self._finding(), self.query_one(OptionList)
         kept = listing.highlighted
         listing.clear_options()
-        listing.display = bool(finding and finding.remedy)
+        listing.set_class(not (finding and finding.remedy), "-none")
         if finding is not None:
             panel = self.query_one("#finding", Panel)
             panel.show(telling.finding(finding, width=max(30, panel.size.width - 4)), "Finding")

@@ -29,8 +29,10 @@ class Page(Screen[None]):
     """One of the six screens."""
 
     PAGE: ClassVar[str] = ""
+    HAS_FIELD: ClassVar[bool] = True
+    """Whether there is a field to type into."""
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-medium"), (160, "-broad")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (34, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = None
 
     def __init__(self) -> None:
@@ -75,6 +77,10 @@ class Page(Screen[None]):
             self.post_message(Progressed(topic, number, text))
 
         self.ask(topic, lambda: work(told))
+
+    def drop(self, topic: str) -> None:
+        """Want no answer on a topic any more."""
+        self._generations[topic] = self._generations.get(topic, 0) + 1
 
     def _work(self, topic: str, generation: int, work: Callable[[], Any]) -> None:
         if generation != self._generations[topic]:

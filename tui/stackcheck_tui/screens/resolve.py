@@ -156,6 +156,7 @@ class ResolvePage(Page):
         table, ways = self.query_one(Table), self.query_one("#ways", OptionList)
         ways.display = bool(stack.alternatives)
         table.display = stack.solved
+        self.set_class(stack.solved, "-solved")
         if stack.solved:
             self._fill(table, stack)
         else:

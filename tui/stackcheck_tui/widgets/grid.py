@@ -18,6 +18,7 @@ from stackcheck.model.kinds import Grade
 from stackcheck_tui.messages import CellMoved, CellOpened
 from stackcheck_tui.widgets.looks import looks
 
+TIMES = "\N{MULTIPLICATION SIGN}"
 _PIECE = re.compile(r"[^.\-+:]+")
 _WIDEST_HEADER = 34
 _NARROWEST_CELL = 3
@@ -50,6 +51,8 @@ class GradeGrid(ScrollView, can_focus=True):
         """Whether column labels stand on one line; None chooses by the room there is."""
         self.row = 0
         self.column = 0
+        self._caption = ""
+        self._empty: Sequence[str] = ()
         self._looks: dict[str, Style] = {}
         self._sign: Callable[[Grade], str] = str
 
@@ -62,17 +65,52 @@ class GradeGrid(ScrollView, can_focus=True):
         grade_at: Callable[[int, int], Grade],
         *,
         at: tuple[int, int] = (0, 0),
+        empty: str = "",
     ) -> None:
-        """Show other labels and grades, the cursor at a row and column."""
+        """Show other labels and grades, the cursor at a row and column; where there are none, a text in their place."""
         from stackcheck_tui.telling import sign  # the first paint has no signs yet
 
         self._sign = sign
         self.row_labels, self.column_labels, self.grade_at = rows, columns, grade_at
+        self._empty = () if rows and columns else empty.splitlines()
         self.row = max(0, min(at[0], len(rows) - 1))
         self.column = max(0, min(at[1], len(columns) - 1))
         self._lay_out()
         self._keep_in_view()
         self._tell()
+
+    @property
+    def caption(self) -> str:
+        """What stands below the grid after its size: the order of the rows."""
+        return self._caption
+
+    @caption.setter
+    def caption(self, text: str) -> None:
+        self._caption = text
+        self._write_caption()
+
+    def _write_caption(self) -> None:
+        """Say how large the grid is, and which of its columns are seen if they do not all fit."""
+        rows, columns, seen = len(self.row_labels), len(self.column_labels), self._seen()
+        size = f"{rows} {TIMES} {columns}"
+        if len(seen) < columns and rows:
+            back, on = "◂ " if seen.start else "", " ▸" if seen.stop < columns else ""
+            size = f"{rows} rows · {back}columns {seen.start + 1}-{seen.stop} of {columns}{on}"
+        self.border_subtitle = " · ".join(p for p in (size if columns or rows else "", self._caption) if p)
+
+    def _seen(self) -> range:
+        """Return the columns that there is room for."""
+        first = round(self.scroll_offset.x) // self.cell_width
+        return range(first, min(len(self.column_labels), first + self._room))
+
+    @property
+    def _room(self) -> int:
+        return max(1, (self.size.width - self.row_width) // self.cell_width)
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Tell which columns are seen now."""
+        super().watch_scroll_x(old_value, new_value)
+        self._write_caption()
 
     def toggle_width(self) -> None:
         """Show column labels on one line, or stacked."""
@@ -96,8 +134,14 @@ class GradeGrid(ScrollView, can_focus=True):
         widest = max((len(p) for h in self._heads for p in h), default=1)
         self.cell_width = max(widest + (2 if self._is_wide else 1), _NARROWEST_CELL)
         self.head_height = max(map(len, self._heads), default=1)
-        width = self.row_width + self.cell_width * len(self.column_labels)
-        self.virtual_size = Size(width, self.head_height + len(self.row_labels))
+        # As wide as what is seen and what is not: scrolling goes by whole columns, and has to reach the last one.
+        beyond = max(0, len(self.column_labels) - self._room)
+        width = self.size.width if beyond else self.row_width + self.cell_width * len(self.column_labels)
+        width += self.cell_width * beyond
+        self.virtual_size = (
+            Size(0, 0) if self._empty else Size(width, self.head_height + len(self.row_labels))
+        )
+        self._write_caption()
         self.refresh()
 
     @property
@@ -128,12 +172,11 @@ class GradeGrid(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen: a header line, or a row."""
-        first = round(self.scroll_offset.x) // self.cell_width
-        width = self.size.width
-        shown = range(
-            first, min(len(self.column_labels), first + max(1, (width - self.row_width) // self.cell_width))
-        )
-        if y < self.head_height:
+        width, shown = self.size.width, self._seen()
+        if self._empty:
+            text = self._empty[y - 1] if 0 < y <= len(self._empty) else ""
+            segments = [Segment(f" {text}", self._look("head"))]
+        elif y < self.head_height:
             segments = self._head_line(y, shown)
         else:
             row = y - self.head_height + round(self.scroll_offset.y)
@@ -179,7 +222,7 @@ class GradeGrid(ScrollView, can_focus=True):
     def action_page(self, rows: int, columns: int) -> None:
         """Move by a screen."""
         height = max(1, self.size.height - self.head_height - 1)
-        width = max(1, (self.size.width - self.row_width) // self.cell_width - 1)
+        width = max(1, self._room - 1)
         self.move_to(self.row + rows * height, self.column + columns * width)
 
     def action_edge(self, rows: int, columns: int) -> None:
@@ -206,8 +249,7 @@ class GradeGrid(ScrollView, can_focus=True):
 
     def _keep_in_view(self) -> bool:
         """Scroll so that the cursor can be seen; return whether anything moved."""
-        columns = max(1, (self.size.width - self.row_width) // self.cell_width)
-        rows = max(1, self.size.height - self.head_height)
+        columns, rows = self._room, max(1, self.size.height - self.head_height)
         x, y = round(self.scroll_offset.x) // self.cell_width, round(self.scroll_offset.y)
         new_x = min(max(x, self.column - columns + 1), self.column)
         new_y = min(max(y, self.row - rows + 1), self.row)
