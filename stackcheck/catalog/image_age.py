@@ -9,8 +9,8 @@ from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.identify import parsed_version
 from stackcheck.model.release import Image
 
-DATING = ("torch", "cuda", "nccl", "aws-ofi-nccl", "vllm")
-"""Contents whose releases date an image: it is not older than the newest of them."""
+DATED_BY = "dated_by"
+"""Key of policy.json: contents whose releases date an image, which is not older than the newest of them."""
 _NUMBER = re.compile(r"(\d{1,18})")
 _MONTH = re.compile(r"([23]\d)\.(0[1-9]|1[0-2])(?![\d])")
 
@@ -33,7 +33,7 @@ def newest_first(images: Sequence[Image], known: Sequence[str]) -> list[int]:
 
 def _earliest(catalog: Catalog, image: Image, known: dict[tuple[str, str], str]) -> str:
     found = [_month(image.tag)]
-    for name in DATING:
+    for name in catalog.policy.get(DATED_BY, ()):
         text = image.contents.get(name, "").partition("+")[0]
         if text and (name, text) not in known:
             known[name, text] = _released(catalog, name, text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.catalog.evaluate import parsed_range
 from stackcheck.catalog.identify import parsed_version
+from stackcheck.catalog.image_age import days, newest_first
 from stackcheck.model.demand import Bringer, Requirer, RowReleases
 from stackcheck.model.gpucode import Capability, covers
 from stackcheck.model.kinds import Grade
@@ -84,7 +85,7 @@ def matching_images(
 ) -> tuple[Image, ...]:
     """Return the images that fit all that is asked, newest first; what an image does not state does not fit `holds`.
 
-    A `repository` is named by its path or the end of it: `pytorch`, `nvidia/pytorch`. Without days, tags tell which is newer.
+    A `repository` is named by its path or the end of it: `pytorch`, `nvidia/pytorch`. Without days, tags and contents tell which is newer.
 
     With `gpu`, images that the data knows not to run there are left out; those of which it does not know are kept.
     """
@@ -97,9 +98,7 @@ def matching_images(
         and all(_holds(image, component, wanted) for component, wanted in holds)
         and (gpu is None or grade_on_gpu(catalog, image, gpu)[0] is not Grade.BROKEN)
     ]
-    found.sort(key=lambda i: i.tag, reverse=True)
-    found.sort(key=lambda i: (i.family, i.repository))
-    return tuple(sorted(found, key=lambda i: i.date, reverse=True))
+    return tuple(found[place] for place in newest_first(found, days(catalog, found)))
 
 
 def _holds(image: Image, component: Component, wanted: Range) -> bool:
