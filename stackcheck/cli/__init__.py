@@ -37,9 +37,9 @@ def _dispatch(argv: list[str]) -> int:
     name = next((a for a in argv if not a.startswith("-")), None)
     command = next((c for c in COMMANDS if c.name == name), None)
     if command is None or argv[0] != name:
-        from stackcheck.cli.hints import unknown_command
-
         top_parser(COMMANDS).parse_known(argv)  # prints help or version, or exits 2
+        from stackcheck.cli.hints import unknown_command  # after that: help needs none of it
+
         raise unknown_command(argv, [c.name for c in COMMANDS])
     options = parser_for(command).parse(argv[1:])
     return command.load().run(options)
