@@ -93,11 +93,15 @@ class Rulebook:
         return self._read_before[name]
 
     def indexed(self) -> dict[str, Any]:
-        """Return for each file its bytes, and what its rules demand: each set of subjects once, with blanks between. For index.json."""
+        """Return for each file its bytes, its rules' ids, and what they demand: each set of subjects once, with blanks between.
+
+        For index.json.
+        """
         return {
             name: {
                 "bytes": self._files.size(name),
                 "demands": sorted({" ".join(row.demands) for row in self._of(name)}),
+                "ids": sorted(row.id for row in self._of(name)),
             }
             for name in self._names
         }
@@ -142,16 +146,27 @@ class Rulebook:
         told = self._index.get(name)
         if told is None or any(all(map(known, row.split())) for row in told["demands"]):
             return True
+        return self._is_edited(name, told)
+
+    def _is_edited(self, name: str, told: Mapping[str, Any]) -> bool:
         return bool(told["bytes"] != self._files.size(name))
 
     def rule(self, name: str) -> Rule | None:
         """Return the rule of this id, or None."""
-        row = self._by_id.get(name)
-        return row.rule if row is not None else None
+        if name not in self._found:
+            files = (f for f in self._names if f in self._unlisted or name in self._index[f]["ids"])
+            row = next((r for f in files for r in self._of(f) if r.id == name), None)
+            self._found[name] = row.rule if row is not None else None
+        return self._found[name]
 
     @cached_property
-    def _by_id(self) -> Mapping[str, Row]:
-        return {row.id: row for row in self._rows}
+    def _found(self) -> dict[str, Rule | None]:
+        return {}
+
+    @cached_property
+    def _unlisted(self) -> frozenset[str]:
+        """The files whose ids the index does not tell, or no longer does."""
+        return frozenset(f for f in self._names if f not in self._index or self._is_edited(f, self._index[f]))
 
 
 def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:

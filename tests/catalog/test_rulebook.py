@@ -70,3 +70,14 @@ def test_a_rule_written_after_the_index_counts(tmp_path: Path) -> None:
     assert catalog.rule_index
     found = catalog.rulebook.about({"numpy"}.__contains__)
     assert "added-later" in {rule.id for rule in found}
+
+
+def test_a_rule_is_found_by_its_id_without_reading_the_others(index: dict[str, Any]) -> None:
+    files = Counting(matrices_root())
+    book = Rulebook(files, index)
+    found = book.rule("xformers-other-torch")
+    assert found is not None
+    assert files.seen == ["rules/xformers.json"]
+    assert book.rule("no-such-rule") is None
+    assert files.seen == ["rules/xformers.json"]
+    assert Rulebook(Counting(matrices_root())).rule("xformers-other-torch") == found
