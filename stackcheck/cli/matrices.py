@@ -33,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     status.add_argument(
         "--older-than", type=int, metavar="DAYS", help="only components whose newest fact was read longer ago"
     )
+    status.add_argument(
+        "--upstream", action="store_true", help="also ask the package index which newer releases there are"
+    )
+    status.add_argument(
+        "--through", choices=["direct", "pip"], default="direct", help="how to ask it: see `matrices harvest`"
+    )
+    status.add_argument("--index-url", metavar="URL", help="instead of pip's or uv's index")
     status.add_argument("--format", choices=["text", "json"], default="text")
     add_matrices(status)
     lint = actions.add_parser(
@@ -96,6 +103,11 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
     rows = [row for c in catalog.component_ids if (row := _status_row(catalog, c, today)) is not None]
     if options.older_than is not None:
         rows = [r for r in rows if r["age_days"] is None or r["age_days"] > options.older_than]
+    newer: dict[str, tuple[str, ...]] = {}
+    if options.upstream:
+        from stackcheck.cli.matrices_harvest import newer_upstream
+
+        newer = newer_upstream(options.matrices, options.through, options.index_url)
     if options.format == "json":
         import json
 
@@ -106,6 +118,7 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
                     "version": catalog.version,
                     "overlay": catalog.overlay or None,
                     "components": rows,
+                    **({"upstream": newer} if options.upstream else {}),
                 },
                 indent=2,
             )
@@ -127,6 +140,9 @@ def _status(catalog: Catalog, options: argparse.Namespace) -> int:
     lines.append(
         f"{len(catalog.gpu_ids)} GPUs, {len(catalog.instance_ids)} instance types, {images} images, {rules} rules and advisories"
     )
+    if options.upstream:
+        lines += ["", "newer upstream: " + ("" if newer else "nothing that these do not know")]
+        lines += [f"  {name:26}{', '.join(versions[:5])}" for name, versions in newer.items()]
     lines += ["", *textwrap.wrap(_COLUMNS, 100)]
     streams.answer("\n".join(lines))
     return streams.OK

@@ -230,3 +230,37 @@ def _write(bodies: dict[Path, Any]) -> None:
 
     for path, body in bodies.items():
         streams.write_file(str(path), canonical(body))
+
+
+def newer_upstream(directory: str | None, through: str, index_url: str | None) -> dict[str, tuple[str, ...]]:
+    """Return by component the releases of the package index that are newer than all the matrices know, newest first.
+
+    Raises:
+        HarvestError: no index is configured, or too many questions were asked.
+    """
+    from stackcheck.catalog.files import matrices_root
+    from stackcheck.cli.data import open_data
+    from stackcheck.cli.parser import Parser
+    from stackcheck.harvest.interface import BudgetError, HarvestError
+    from stackcheck.harvest.packages import Wish, packages_of, wanted
+
+    parser = Parser(prog="stackcheck matrices harvest")
+    add_arguments(parser)
+    flags = ["--through", through, *(["--index-url", index_url] if index_url else [])]
+    catalog, found = open_data(directory), {}
+    with _context(catalog, Path(directory or matrices_root()), parser.parse(flags)) as context:
+        for component in context.components:
+            try:
+                offered = {v for name in packages_of(component) for v in context.door.versions(name)}
+            except BudgetError:
+                raise
+            except (
+                HarvestError
+            ) as fault:  # one package that is not there keeps nobody from asking for the others
+                streams.remark(f"{component.id}: {fault}")
+                continue
+            known = {r.version.text for r in component.releases}
+            new = [v for v in wanted(component, Wish(since="9999"), offered=offered) if v not in known]
+            if new and known:
+                found[component.id] = tuple(new)
+    return found

@@ -227,3 +227,20 @@ def test_no_progress_is_written_where_there_is_no_terminal(
     index(upstream, "verl", {"99.1": ()})
     assert harvested(upstream, matrices, "verl") == 0
     assert capsys.readouterr().err == ""
+
+
+def test_the_status_names_what_upstream_has_that_we_do_not(
+    upstream: Upstream, matrices: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (matrices / "components").glob("*.json"):
+        if path.stem not in ("verl", "torch"):
+            path.unlink()
+    index(upstream, "verl", {"99.1": (), "99.2rc1": (), "0.1.0": ()})
+    flags = ["--upstream", "--index-url", f"{upstream.url}/simple", "--matrices", str(matrices)]
+    assert main(["matrices", "status", *flags]) == 0
+    text, said = capsys.readouterr()
+    assert said.startswith("stackcheck: torch: "), "the index has no such page"
+    assert "newer upstream:" in text
+    assert [line.split() for line in text.splitlines() if line.startswith("  verl")] == [["verl", "99.1"]]
+    assert main(["matrices", "status", *flags, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["upstream"] == {"verl": ["99.1"]}
