@@ -190,9 +190,7 @@ class _Automaton:
             return most
         for bit in range(len(_SAMPLES)):
             ways: dict[int, int] = {}
-            for state in range(
-                len(self._sets) - 1, -1, -1
-            ):  # what follows has a higher number, but for loops
+            for state in reversed(range(len(self._sets))):  # what follows has a higher number, but for loops
                 if self._sets[state] >> bit & 1:
                     ahead = max((ways.get(f, 1) for f in self._follow[state] if f > state), default=1)
                     ways[state] = ahead * self._most.get(state, 1)

@@ -135,17 +135,29 @@ class Catalog:
 
     def board_capability(self, name: str) -> str | None:
         """Return the compute capability of a board that has no file of its own ("NVIDIA GeForce RTX 5090"), or None."""
-        wanted = normalised(name).removeprefix("nvidia-").removeprefix("tesla-")
-        for form in (wanted, f"geforce-{wanted}"):
+        wanted = normalised(name)
+        for word in self._board_prefixes.get("left_out", ()):
+            wanted = wanted.removeprefix(f"{word}-")
+        for form in (wanted, *(f"{word}-{wanted}" for word in self._board_prefixes.get("implied", ()))):
             fitting = [known for known in self._boards if form == known or form.startswith(f"{known}-")]
             if fitting:
                 return self._boards[max(fitting, key=len)]
         return None
 
     @cached_property
+    def _board_file(self) -> Mapping[str, Any]:
+        body: Mapping[str, Any] = self._store.read(BOARDS) if self._store.exists(BOARDS) else {}
+        return body
+
+    @property
+    def _board_prefixes(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._board_file.get("prefixes") or {}
+        return found
+
+    @cached_property
     def _boards(self) -> Mapping[str, str]:
-        body = self._store.read(BOARDS) if self._store.exists(BOARDS) else {}
-        return {normalised(n): str(row["capability"]) for row in body.get("boards", ()) for n in row["names"]}
+        rows = self._board_file.get("boards", ())
+        return {normalised(n): str(row["capability"]) for row in rows for n in row["names"]}
 
     @cached_property
     def instance_ids(self) -> tuple[str, ...]:

@@ -59,6 +59,12 @@ def parsed_range(text: str, scheme: Scheme) -> Range | None:
         return None
 
 
+def lies_in(version: Version, text: str) -> bool:
+    """Whether a version lies in the range of `text`; in none, if that is no range of its scheme."""
+    bounds = parsed_range(text, version.scheme)
+    return bounds is not None and version in bounds
+
+
 @lru_cache(maxsize=1024)
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)

@@ -126,9 +126,9 @@ def _active_name(home: str) -> str | None:
         text = _bytes_of(os.path.join(home, "active"), 200).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    return (
-        text.partition("\n")[0].strip() if text else None
-    )  # a first line without a name is the shipped data
+    if not text:
+        return None
+    return text.partition("\n")[0].strip()  # a first line without a name is the shipped data
 
 
 def version_of(root: str) -> tuple[int, ...]:

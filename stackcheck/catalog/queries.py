@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.catalog.evaluate import parsed_range
+from stackcheck.catalog.evaluate import lies_in
 from stackcheck.catalog.identify import parsed_version
 from stackcheck.catalog.image_age import days, newest_first
 from stackcheck.model.demand import Bringer, Requirer, RowReleases
 from stackcheck.model.gpucode import Capability, covers
 from stackcheck.model.kinds import Grade
 from stackcheck.model.ranges import Range
-from stackcheck.model.release import Component, Gpu, GpuRow, Image, Release, Requirement
+from stackcheck.model.release import Component, Gpu, Image, Release, Requirement
 from stackcheck.model.version import Version
 
 Held = tuple[Component, Range]
@@ -132,22 +132,17 @@ def releases_on_gpu(gpu: Gpu, component_id: str, releases: Sequence[Release]) ->
     left = list(releases)
     told = []
     for row in (r for r in gpu.rows if r.component == component_id):
-        held = [r for r in left if _is_in(row, r.version)]
+        held = [r for r in left if lies_in(r.version, row.range)]
         left = [r for r in left if r not in held]
         if held:
             told.append(RowReleases(row=row, releases=tuple(held)))
     return (*told, *([RowReleases(row=None, releases=tuple(left))] if left else []))
 
 
-def _is_in(row: GpuRow, version: Version) -> bool:
-    bounds = parsed_range(row.range, version.scheme)
-    return bounds is not None and version in bounds
-
-
 def _row_words(gpu: Gpu, name: str, version: Version) -> Iterator[tuple[Grade, str]]:
     """Yield grade and reason of the first row that holds the version."""
     for row in gpu.rows:
-        if row.component == name and _is_in(row, version):
+        if row.component == name and lies_in(version, row.range):
             yield Grade(row.grade), f"{name} {version}: {row.why}"
             return
 

@@ -6,7 +6,7 @@ Asked only where no smaller change could be proved, as one search costs more tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.node import Node, Seen
@@ -15,6 +15,9 @@ from stackcheck.model.errors import StackcheckError
 from stackcheck.model.finding import Finding, Remedy, Severity
 from stackcheck.model.inventory import Inventory
 from stackcheck.model.stack import Pin, Stack
+
+if TYPE_CHECKING:
+    from stackcheck.solver.request import Request
 
 POLICY = "consistent_set"
 """Key of policy.json: `kinds` of findings that a set of versions can mend, `keep` the components in the order of what a person would keep."""
@@ -94,7 +97,7 @@ def _keeping(kept: Seen, node: Node, installed: Mapping[str, Seen]) -> Remedy | 
     return None
 
 
-def _requests(node: Node, kept: Seen, installed: Mapping[str, Seen]) -> Iterator[tuple[Any, str]]:
+def _requests(node: Node, kept: Seen, installed: Mapping[str, Seen]) -> Iterator[tuple[Request, str]]:
     """Yield what to ask the resolver, the most careful first: this release with all that is there, its other releases, it alone."""
     from stackcheck.solver.request import (
         Request,
@@ -133,7 +136,7 @@ def _requests(node: Node, kept: Seen, installed: Mapping[str, Seen]) -> Iterator
         )
 
 
-def _stack(catalog: Catalog, request: Any) -> Stack | None:
+def _stack(catalog: Catalog, request: Request) -> Stack | None:
     from stackcheck.solver.resolve import resolve
 
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stackcheck.catalog.catalog import Catalog
+from stackcheck.catalog.meaning import CONTRADICTION, TWO_VERSIONS_FAMILY, UNKNOWN_GPU
 from stackcheck.check.node import Node
 from stackcheck.model.finding import Finding, FindingEvidence, Kind, Severity
 from stackcheck.model.inventory import Inventory
@@ -19,7 +20,7 @@ def _unknown_gpu(catalog: Catalog, inventory: Inventory) -> Iterator[Finding]:
     model = inventory.gpu_model
     if model and catalog.find_gpu(model) is None and catalog.board_capability(model) is None:
         yield Finding(
-            id="gpu-unknown",
+            id=UNKNOWN_GPU,
             kind=Kind.UNKNOWN_RELEASE,
             severity=Severity.INFO,
             subjects=("gpu",),
@@ -42,7 +43,7 @@ def _contradictions(inventory: Inventory, node: Node) -> Iterator[Finding]:
     if told:
         evidence = (_seen(inventory, subject, value) for _, subject, value in told)
         yield Finding(
-            id="target-contradiction",
+            id=CONTRADICTION,
             kind=Kind.CONFIG,
             severity=Severity.INFO,
             subjects=("gpu", "instance"),
@@ -60,7 +61,7 @@ def _two_versions(node: Node) -> Iterator[Finding]:
         told: Sequence[str] = sorted({v.text for v, _ in node.running(name)})
         if told:
             yield Finding(
-                id=f"two-versions-{name}",
+                id=f"{TWO_VERSIONS_FAMILY}{name}",
                 kind=Kind.VERSION_CONFLICT,
                 severity=Severity.INFO,
                 subjects=(name,),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.catalog.evaluate import parsed_range
+from stackcheck.catalog.evaluate import lies_in, parsed_range
 from stackcheck.catalog.identify import parsed_version
 from stackcheck.model.finding import Finding, Remedy, Severity
 from stackcheck.model.inventory import Evidence, Inventory, Observation
@@ -115,9 +115,8 @@ def _nearest(component: Component, text: str, current: str) -> tuple[Release | N
 
 def _is_met(component: Component, text: str, current: str) -> bool:
     """Whether a version lies in a range as an installer reads it: `==2.9.0` is met by 2.9.0+cu130."""
-    bounds = parsed_range(text, component.scheme)
     now = parsed_version(component, current) if current else None
-    return bounds is not None and now is not None and now in bounds
+    return now is not None and lies_in(now, text)
 
 
 def _in(release: Release, bounds: Any, component: Component) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stackcheck.catalog.evaluate import parsed_range
+from stackcheck.catalog.evaluate import lies_in, parsed_range
 from stackcheck.model.kinds import Grade
 from stackcheck.model.release import Requirement, Source
 from stackcheck.model.rule import Rule
@@ -382,8 +382,8 @@ class _Encoder:
         earlier = [r for r in rows[:position] if r.component == row.component]
         mask = 0
         for bit, candidate in enumerate(self.literals.domains[row.component]):
-            if candidate.version is not None and _lies_in(candidate, row.range):
-                taken = any(_lies_in(candidate, r.range) for r in earlier)
+            if candidate.version is not None and lies_in(candidate.version, row.range):
+                taken = any(lies_in(candidate.version, r.range) for r in earlier)
                 mask |= 0 if taken else 1 << bit
         return mask
 
@@ -391,13 +391,6 @@ class _Encoder:
 def refs(table: Mapping[str, Source], keys: Iterable[str]) -> tuple[str, ...]:
     """Return the URLs and purls behind source keys; a key that stands in no table is one itself."""
     return tuple(table[k].ref if k in table else k for k in keys)
-
-
-def _lies_in(candidate: Candidate, text: str) -> bool:
-    if candidate.version is None:
-        return False
-    bounds = parsed_range(text, candidate.version.scheme)
-    return bounds is not None and candidate.version in bounds
 
 
 def _with_build(candidate: Candidate, text: str) -> bool:

@@ -20,31 +20,21 @@ def told(encoding: Encoding, core: Sequence[int]) -> tuple[list[str], list[str]]
     allowed = allowed_masks(encoding, core)
     wishes = [i for i in core if encoding.origins[i].kind is OriginKind.WISH]
     facts = [i for i in core if encoding.origins[i].kind is not OriginKind.WISH]
-    lines = [
-        _of_the_image(encoding, core) or fact_text(encoding, i, allowed)
-        if encoding.origins[i].kind is OriginKind.IMAGE
-        else fact_text(encoding, i, allowed)
-        for i in facts
-    ]
+    lines = [_of_the_image(encoding, i, core) or fact_text(encoding, i, allowed) for i in facts]
     chain = [_asked(encoding.origins[i].text) for i in wishes]
     chain += lines
     chain.append(_conclusion(encoding, core))
     return chain, lines
 
 
-def _of_the_image(encoding: Encoding, core: Sequence[int]) -> str:
-    """Return what the one image that is asked for holds of the parts that the other facts speak of, or an empty text."""
+def _of_the_image(encoding: Encoding, origin: int, core: Sequence[int]) -> str:
+    """Return what the one image that is asked for holds of the parts that the other facts speak of; empty for another kind of fact."""
     image = encoding.universe.images[0].image if len(encoding.universe.images) == 1 else None
-    if image is None:
+    if image is None or encoding.origins[origin].kind is not OriginKind.IMAGE:
         return ""
-    spoken_of = {s for i in core for s in encoding.origins[i].subjects}
-    spoken_of |= {
-        encoding.names[n]
-        for o, terms in encoding.problem.rows
-        if o in set(core)
-        for n, _ in terms
-        if encoding.origins[o].kind is not OriginKind.IMAGE
-    }
+    others = {i for i in core if encoding.origins[i].kind is not OriginKind.IMAGE}
+    spoken_of = {s for i in others for s in encoding.origins[i].subjects}
+    spoken_of |= {encoding.names[n] for o, terms in encoding.problem.rows if o in others for n, _ in terms}
     held = [f"{name} {version}" for name, version in sorted(image.contents.items()) if name in spoken_of]
     return f"{image.name.rpartition('/')[2]} holds {' and '.join(held)}" if held else ""
 

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.catalog.evaluate import Missing, parsed_range
+from stackcheck.catalog.evaluate import Missing, lies_in, parsed_range
 from stackcheck.catalog.identify import match_build, match_release, parsed_version
-from stackcheck.model.release import Component, Gpu, GpuRow, Image, Instance
+from stackcheck.model.release import Component, Gpu, Image, Instance
 from stackcheck.model.version import Version
 from stackcheck.solver.request import Request
 
@@ -186,7 +186,8 @@ class Shelf:
             version = parsed_version(component, text) if component and text else None
             if version is not None:
                 first = next(
-                    (r for r in self.gpu.rows if r.component == row.component and _lies_in(version, r)), None
+                    (r for r in self.gpu.rows if r.component == row.component and lies_in(version, r.range)),
+                    None,
                 )
                 if first is row:
                     return True
@@ -256,11 +257,6 @@ class Shelf:
     def _wish_is_contained(self, name: str) -> bool:
         component = self.catalog.component(name)
         return component is not None and self._is_contained(component)
-
-
-def _lies_in(version: Version, row: GpuRow) -> bool:
-    bounds = parsed_range(row.range, version.scheme)
-    return bounds is not None and version in bounds
 
 
 class Descending:
