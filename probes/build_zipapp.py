@@ -88,9 +88,7 @@ def _matrices() -> dict[str, bytes]:
             found[name] = data
     index = json.loads(found["matrices/index.json"])
     for name, told in index["rules"].items():
-        told["bytes"] = len(
-            found[f"matrices/{name}"]
-        )  # a file of another size than the index says would be read each time
+        told["bytes"] = len(found[f"matrices/{name}"])  # of another size, it would be read each time
     found["matrices/index.json"] = _packed(index)
     return found
 

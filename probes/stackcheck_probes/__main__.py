@@ -83,9 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = list(sys.argv[1:] if argv is None else argv)
     for argument in given:
-        if argument.startswith("--") and argument.endswith(
-            "=--"
-        ):  # before Python 3.13 argparse makes an empty list of it
+        # before Python 3.13 argparse makes an empty list of it
+        if argument.startswith("--") and argument.endswith("=--"):
             parser.error(f"argument {argument[:-3]}: expected one argument")
     arguments = parser.parse_args(given)
     if arguments.list:
