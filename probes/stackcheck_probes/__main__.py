@@ -69,12 +69,14 @@ def _names(values: Sequence[str]) -> list[str]:
 
 def listing() -> str:
     """Return the probes and the programs they may start, one a line."""
+    from stackcheck_probes.ahead import WHY
     from stackcheck_probes.commands import COMMANDS
     from stackcheck_probes.registry import PROBES
 
     lines = [f"{probe.name:<18} {probe.title} (at most {probe.timeout:g} s)" for probe in PROBES]
     lines += ["", "programs that may be started:"]
     lines += [f"{' '.join(command.argv) or 'python':<18} {command.why}" for command in COMMANDS]
+    lines += ["", f"and one {WHY}"]
     return "\n".join(lines)
 
 

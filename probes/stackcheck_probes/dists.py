@@ -17,9 +17,9 @@ HEAD = 4096
 METADATA_LIMIT = 1 << 20
 RECORD_LIMIT = 32 << 20
 SITE_LIMIT = 400_000
-_HEADER = re.compile(r"^(Name|Version): *(.+?) *$", re.MULTILINE)
-_PIN = re.compile(r"^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^,;()\s]+)", re.MULTILINE)
-_CONDA = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$")
+_HEADER = r"(?m)^(Name|Version): *(.+?) *$"
+_PIN = r"(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^,;()\s]+)"
+_CONDA = r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$"
 
 
 class Distribution(NamedTuple):
@@ -64,7 +64,7 @@ def conda_packages(files: FileSystem, prefix: str) -> list[Distribution]:
     directory = posixpath.join(prefix, "conda-meta")
     result = []
     for name in _names(files, directory):
-        match = _CONDA.match(name)
+        match = re.match(_CONDA, name)
         if match:
             result.append(
                 Distribution(match["name"], match["version"], posixpath.join(directory, name), directory)
@@ -87,7 +87,7 @@ def _head(files: FileSystem, site: str, name: str, inner: str) -> Distribution |
         )
     except HostError:
         return None
-    fields = dict(_HEADER.findall(text.replace("\r\n", "\n").split("\n\n", 1)[0]))
+    fields = dict(re.findall(_HEADER, text.replace("\r\n", "\n").split("\n\n", 1)[0]))
     if "Name" not in fields or "Version" not in fields:
         return None
     return Distribution(fields["Name"], fields["Version"], directory, site)
@@ -156,6 +156,6 @@ def requirements(files: FileSystem, distribution: Distribution) -> dict[str, str
     except HostError:
         return {}
     pins: dict[str, set[str]] = {}
-    for match in _PIN.finditer(text):
+    for match in re.finditer(_PIN, text):
         pins.setdefault(re.sub(r"[-_.]+", "-", match[1]).lower(), set()).add(match[2])
     return {name: versions.pop() for name, versions in pins.items() if len(versions) == 1}

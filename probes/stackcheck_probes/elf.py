@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from re import Pattern
 from typing import NamedTuple
 
 from stackcheck_probes.files import Mapped
@@ -262,8 +261,9 @@ class Elf:
                 return
             offset += step
 
-    def search(self, pattern: Pattern[bytes], limit: int = 64 << 20) -> re.Match[bytes] | None:
+    def search(self, expression: bytes, limit: int = 64 << 20) -> re.Match[bytes] | None:
         """Return the first match in .rodata, else in the first ``limit`` bytes of the file."""
+        pattern = re.compile(expression)
         section = self.section(".rodata")
         if section is not None and section.size:
             match = pattern.search(self.data, section.offset, section.offset + min(section.size, limit))

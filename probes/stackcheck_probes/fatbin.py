@@ -28,10 +28,15 @@ BLOCK = 256  # of one read: as cheap as 64 bytes, and some images are as small
 class Code:
     """How many images a file holds per target: linked, and relocatable (``-rdc``, which cuobjdump lists with ``-all``)."""
 
-    def __init__(self) -> None:
-        self.linked: dict[str, int] = {}
-        self.relocatable: dict[str, int] = {}
-        self.compressed = 0
+    def __init__(
+        self,
+        linked: dict[str, int] | None = None,
+        relocatable: dict[str, int] | None = None,
+        compressed: int = 0,
+    ) -> None:
+        self.linked = linked or {}
+        self.relocatable = relocatable or {}
+        self.compressed = compressed
 
     def merge(self, other: Code) -> None:
         """Count another file's images too, as of one library split into several files."""

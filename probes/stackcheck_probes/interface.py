@@ -13,20 +13,25 @@ To add a probe:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 if TYPE_CHECKING:
+    from stackcheck_probes.ahead import Unit
     from stackcheck_probes.look import Look
 
 
 class Probe(NamedTuple):
-    """One probe: its name (for ``--only``), what it looks at, and how long it may take, in seconds."""
+    """One probe: its name (for ``--only``), what it looks at, and how long it may take, in seconds.
+
+    ``ahead`` gives pieces of its work that a second process may do meanwhile; the probe asks for their results with ``Shared.ahead``.
+    """
 
     name: str
     title: str
     run: Callable[[Look], None]
     timeout: float = 3.0
-    needs: tuple[str, ...] = ()
+    ahead: Callable[[Look], Iterable[Unit]] | None = None
 
 
 class HostError(Exception):

@@ -5,10 +5,11 @@ The result has the shape ``stackcheck.inventory/1``; ``probes/README.md`` descri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from stackcheck_probes import files
+from stackcheck_probes import ahead, files
+from stackcheck_probes.ahead import Ahead, Unit
 from stackcheck_probes.crew import Crew
 from stackcheck_probes.host import Host, live_host, parse_environ, tree_host
 from stackcheck_probes.interface import HostError, Probe
@@ -28,6 +29,24 @@ class UnknownProbeError(ValueError):
     """A name given to ``only`` or ``skip`` is no probe; the message names the nearest, or all there are."""
 
 
+class Collection:
+    """A probe that has begun: a second process may be at work on it already, see ``ahead.py``."""
+
+    def __init__(self, host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None) -> None:
+        self._host = host
+        self._probes = probes
+        self._timeout = timeout
+        self._other = other
+
+    def inventory(self) -> dict[str, Any]:
+        """Do the rest of the work and return the inventory as a JSON-ready dictionary. To be called once."""
+        try:
+            return observe(self._host, self._probes, self._timeout, self._other)
+        finally:
+            if self._other is not None:
+                self._other.end()
+
+
 def collect(
     root: str = "/",
     only: Iterable[str] = (),
@@ -37,7 +56,20 @@ def collect(
     env_file: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the inventory of a node as a JSON-ready dictionary.
+    """Return the inventory of a node as a JSON-ready dictionary; see ``begin``."""
+    return begin(root, only, skip, timeout, pid, env_file, environ).inventory()
+
+
+def begin(
+    root: str = "/",
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    timeout: float | None = None,
+    pid: int | None = None,
+    env_file: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Collection:
+    """Begin to probe a node; who has other things to do meanwhile does them before asking for the inventory.
 
     ``root`` is ``/`` for this machine or a directory (captured tree, unpacked image); ``pid`` looks from that process;
     ``env_file`` or ``environ`` give the environment to judge instead of our own; ``timeout`` bounds the whole, in seconds.
@@ -46,7 +78,23 @@ def collect(
     if env_file is not None:
         environ = parse_environ(files.read_file(env_file, ENV_FILE_LIMIT))
     host = live_host(environ, pid) if root == "/" else tree_host(root, environ)
-    return observe(host, choose(only, skip), timeout or DEFAULT_TIMEOUT)
+    probes = choose(only, skip)
+    return Collection(
+        host, probes, timeout or DEFAULT_TIMEOUT, None if host.captured else _other(host, probes)
+    )
+
+
+def _other(host: Host, probes: Sequence[Probe]) -> Ahead | None:
+    """Start the second process, if it has anything to do. It ends when its work does, or when nobody reads what it delivers."""
+    ready = [probe for probe in probes if probe.ahead is not None]
+
+    def units() -> Iterator[Unit]:
+        shared = Shared()
+        for probe in ready:
+            if probe.ahead is not None:
+                yield from probe.ahead(Look(host, Observations(""), probe.name, probe.timeout, shared))
+
+    return ahead.start(units) if ready else None
 
 
 def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = PROBES) -> tuple[Probe, ...]:
@@ -65,10 +113,12 @@ def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = P
     )
 
 
-def observe(host: Host, probes: Sequence[Probe], timeout: float) -> dict[str, Any]:
+def observe(
+    host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None = None
+) -> dict[str, Any]:
     """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more."""
     seen = Observations("container" if is_container(host) else "host")
-    shared = Shared()
+    shared = Shared(other)
 
     def run(probe: Probe, limit: float) -> None:
         _guarded(probe, Look(host, seen, probe.name, limit, shared))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from re import Pattern
 from typing import NamedTuple
 
 from stackcheck_probes import ldcache, versions
@@ -19,13 +18,13 @@ class Library(NamedTuple):
     """A library: the component it is, the names of its files, its readers in order of trust; ``code`` if it holds GPU code."""
 
     component: str
-    pattern: Pattern[str]
+    pattern: str
     readers: tuple[Reader, ...] = ()
     code: bool = False
 
 
 def _library(component: str, pattern: str, *readers: Reader, code: bool = False) -> Library:
-    return Library(component, re.compile(pattern), readers, code)
+    return Library(component, pattern, readers, code)
 
 
 LIBRARIES: tuple[Library, ...] = (
@@ -56,14 +55,14 @@ _ROOTS = (
 )  # fmt: skip
 
 
-_ANY = re.compile("|".join(f"(?:{library.pattern.pattern})" for library in LIBRARIES))
+_ANY = re.compile("|".join(f"(?:{library.pattern})" for library in LIBRARIES))
 
 
 def match(name: str) -> Library | None:
     """Return the library that a file name belongs to."""
     if ".so" not in name or not _ANY.match(name):
         return None
-    return next((library for library in LIBRARIES if library.pattern.match(name)), None)
+    return next((library for library in LIBRARIES if re.match(library.pattern, name)), None)
 
 
 def well_known_directories(files: FileSystem) -> Iterator[str]:

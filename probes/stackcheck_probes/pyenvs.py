@@ -14,8 +14,8 @@ PREFIXES = ("/usr/local", "/usr", "/opt/conda", "/opt/venv", "/opt/miniconda3", 
             "/venv", "/app/.venv", "/workspace/.venv", "/opt/dynamo/venv", "/opt/venvs/default")  # fmt: skip
 PARENTS = ("/opt/conda/envs", "/opt/miniconda3/envs", "/opt/miniforge3/envs", "/opt/venvs")
 MAX_ENVIRONMENTS = 64
-_SITE = re.compile(r"python3\.\d+t?$")
-_SITE_IN_PATH = re.compile(r"(/[^\s:]*?)/lib(?:64)?/(python3\.\d+t?)/(?:site|dist)-packages")
+_SITE = r"python3\.\d+t?$"
+_SITE_IN_PATH = r"(/[^\s:]*?)/lib(?:64)?/(python3\.\d+t?)/(?:site|dist)-packages"
 DEBIAN_SITE = "/usr/lib/python3/dist-packages"
 
 
@@ -89,7 +89,7 @@ def _mapped(host: Host) -> Iterable[str]:
         text = host.process("maps").decode("utf-8", "replace")
     except HostError:
         return
-    for match in _SITE_IN_PATH.finditer(text):
+    for match in re.finditer(_SITE_IN_PATH, text):
         yield match[1]
 
 
@@ -155,7 +155,7 @@ def _site_directories(files: FileSystem, prefix: str) -> list[str]:
 
 def _below(files: FileSystem, prefix: str, kinds: tuple[str, ...]) -> list[str]:
     names = {
-        lib: [name for name in _names(files, f"{prefix}/{lib}") if _SITE.match(name)]
+        lib: [name for name in _names(files, f"{prefix}/{lib}") if re.match(_SITE, name)]
         for lib in ("lib", "lib64")
     }
     return [f"{prefix}/{lib}/{name}/{kind}" for lib in names for name in names[lib] for kind in kinds]

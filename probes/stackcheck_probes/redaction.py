@@ -88,7 +88,7 @@ def _smi(text: str) -> str:
 
 
 def _kernel_messages(text: str) -> str:
-    return general("\n".join(line for line in text.splitlines() if RELEVANT_MESSAGES.search(line)))
+    return general("\n".join(line for line in text.splitlines() if re.search(RELEVANT_MESSAGES, line)))
 
 
 _RULES: tuple[tuple[Pattern[str], Callable[[str], str]], ...] = tuple((re.compile(pattern), reduce) for pattern, reduce in (

@@ -64,15 +64,18 @@ PROBES: tuple[Probe, ...] = (
     Probe("scheduler", "Slurm, pyxis, enroot, kubelet", scheduler.scheduler, 5.0),
     Probe("toolkit", "CUDA toolkits", toolkit.toolkits, 5.0),
     Probe("packages", "Python environments and what is installed in them", packages.packages, SLOW),
+    Probe("loader", "what the loader would take, what it cannot find", loading.loader, SLOWER),
+    Probe("net-plugin", "the network plug-in NCCL would open", netplugin.net_plugin, SLOWER),
+    Probe("triton", "assemblers of Triton", toolkit.assemblers, SLOW),
+    # the last, as a second process of ours works for them meanwhile
+    Probe(
+        "wheels", "files owned by two wheels, files that were changed", wheels.wheels, SLOWER, wheels.ahead
+    ),
     Probe(
         "native", "every copy of the native libraries, versions, which one is loaded", native.native, SLOWER
     ),
-    Probe("loader", "what the loader would take, what it cannot find", loading.loader, SLOWER),
-    Probe("net-plugin", "the network plug-in NCCL would open", netplugin.net_plugin, SLOWER),
     Probe(
         "torch", "build of torch, its pins, extensions built for another one", torchbuild.torch_build, SLOWER
     ),
-    Probe("triton", "assemblers of Triton", toolkit.assemblers, SLOW),
-    Probe("wheels", "files owned by two wheels, files that were changed", wheels.wheels, SLOWER),
-    Probe("code", "GPU code in the packages of the environment", code.code, SLOWER),
+    Probe("code", "GPU code in the packages of the environment", code.code, SLOWER, code.ahead),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stackcheck_probes import fatbin, versions
 from stackcheck_probes.elf import Elf, ElfError
 from stackcheck_probes.files import Mapped
@@ -27,7 +29,7 @@ def blocks(data: Mapped, name: str) -> list[tuple[int, int]]:
                     (offset, HEADER) for offset, _fields in fatbin.headers(data, section.offset, section.size)
                 ]
         for file_name, pattern in versions.TEXTS:
-            match = elf.search(pattern) if file_name.match(name) else None
+            match = elf.search(pattern) if re.match(file_name, name) else None
             if match:
                 kept.append((max(0, match.start() - AROUND), match.end() - match.start() + 2 * AROUND))
         code = elf.code_offset("fi_version")

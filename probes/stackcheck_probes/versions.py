@@ -10,7 +10,6 @@ import posixpath
 import re
 import struct
 from collections.abc import Mapping
-from re import Pattern
 from typing import Any, Callable, NamedTuple, Optional
 
 from stackcheck_probes.elf import Elf, ElfError
@@ -29,7 +28,7 @@ SEARCH_LIMIT = 64 << 20
 Reader = Callable[[Elf, str], Optional[Told]]
 
 
-def by_string(pattern: Pattern[bytes], *names: str) -> Reader:
+def by_string(pattern: bytes, *names: str) -> Reader:
     """Return a reader: group 1 of the pattern is the version, further groups are the attributes named."""
 
     def read(elf: Elf, _path: str) -> Told | None:
@@ -60,8 +59,8 @@ def by_last_two(elf: Elf, path: str) -> Told | None:
     return Told(match[1], "file-name", name) if match else None
 
 
-_RELEASE = re.compile(rb"\0(\d{1,3}\.\d{1,3}\.\d{1,3}(?:amzn\d+\.\d+)?(?:rc\d+)?)(?=\0)")
-_AMZN = re.compile(rb"\0(\d{1,3}\.\d{1,3}\.\d{1,3}amzn\d+\.\d+)\0")
+_RELEASE = rb"\0(\d{1,3}\.\d{1,3}\.\d{1,3}(?:amzn\d+\.\d+)?(?:rc\d+)?)(?=\0)"
+_AMZN = rb"\0(\d{1,3}\.\d{1,3}\.\d{1,3}amzn\d+\.\d+)\0"
 
 
 def libfabric(elf: Elf, path: str) -> Told | None:
@@ -72,7 +71,7 @@ def libfabric(elf: Elf, path: str) -> Told | None:
         match = elf.search(_AMZN)
         return Told(match[1].decode(), "elf-strings", match[1].decode()) if match else None
     wanted = f"{api >> 16}.{api & 0xFFFF}"
-    for match in _RELEASE.finditer(elf.data, 0, SEARCH_LIMIT):
+    for match in re.compile(_RELEASE).finditer(elf.data, 0, SEARCH_LIMIT):
         text = match[1].decode()
         if text.startswith(wanted + "."):
             return Told(text, "elf-strings", f"{text}, fi_version {wanted}")
@@ -117,20 +116,20 @@ def glibcxx(elf: Elf, path: str) -> Told | None:
     return Told(newest, "elf-versions", f"GLIBCXX_{newest}") if newest else None
 
 
-_NET_API = re.compile(r"nccl(Net|Tuner|Gin)Plugin_v(\d+)$")
+_NET_API = r"nccl(Net|Tuner|Gin)Plugin_v(\d+)$"
 
 
 def plugin_api(elf: Elf) -> dict[str, list[int]]:
     """Return ``net_api``, ``tuner_api``, ``gin_api``: the interface versions that an NCCL plug-in exports."""
     found: dict[str, list[int]] = {}
     for name, defined, _weak in elf.symbols():
-        match = _NET_API.match(name) if defined else None
+        match = re.match(_NET_API, name) if defined else None
         if match:
             found.setdefault(f"{match[1].lower()}_api", []).append(int(match[2]))
     return {name: sorted(values) for name, values in sorted(found.items())}
 
 
-_OFI = re.compile(rb"aws-ofi-nccl[ /]v?(\d+\.\d+(?:\.\d+)?[-+.\w]*|GitHub-dev)")
+_OFI = rb"aws-ofi-nccl[ /]v?(\d+\.\d+(?:\.\d+)?[-+.\w]*|GitHub-dev)"
 
 
 def ofi_plugin(elf: Elf, path: str) -> Told | None:
@@ -163,22 +162,22 @@ def forward_compatibility(elf: Elf) -> str | None:
     return bytes(elf.data[start : start + size]).strip(b"\0").decode("utf-8", "replace")
 
 
-NCCL = by_string(re.compile(rb"NCCL version (\d+\.\d+\.\d+[A-Za-z0-9.~-]*)\+cuda(\d+\.\d+)"), "cuda")
-NVSHMEM = by_string(re.compile(rb"NVSHMEM v(\d+\.\d+\.\d+)"))
-OPEN_MPI = by_string(re.compile(rb"\0v(\d+\.\d+\.\d+[a-z0-9]*)\0Open MPI\0"))
-UCX = by_string(re.compile(rb"(?<![\d.])(\d+\.\d{1,2}\.\d{1,2})\0%s\n\0"))
-PYXIS = by_string(re.compile(rb"pyxis: version v(\d+\.\d+(?:\.\d+)?)"))
-CUDA_TOOL = re.compile(rb"release \d+\.\d+, V(\d+\.\d+\.\d+)")
-TEXTS: tuple[tuple[Pattern[str], Pattern[bytes]], ...] = (
-    (re.compile(r"libnccl\.so"), re.compile(rb"NCCL version \d[^\0]*")),
-    (re.compile(r"libnvshmem_host\.so"), re.compile(rb"NVSHMEM v\d[^\0]*")),
-    (re.compile(r"libmpi\.so"), re.compile(rb"\0v[\d.]+\0Open MPI\0")),
-    (re.compile(r"libucp\.so"), re.compile(rb"(?<![\d.])\d+\.\d{1,2}\.\d{1,2}\0%s\n\0")),
-    (re.compile(r"spank_pyxis\.so"), re.compile(rb"pyxis: version v[\d.]+")),
-    (re.compile(r"nvcc$|ptxas"), CUDA_TOOL),
-    (re.compile(r"libnccl-"), _OFI),
-    (re.compile(r"libfabric\.so"), _AMZN),
-    (re.compile(r"libfabric\.so"), _RELEASE),
-    (re.compile(r"libc\.so\.6"), re.compile(rb"GNU C Library [^\0]*")),
+NCCL = by_string(rb"NCCL version (\d+\.\d+\.\d+[A-Za-z0-9.~-]*)\+cuda(\d+\.\d+)", "cuda")
+NVSHMEM = by_string(rb"NVSHMEM v(\d+\.\d+\.\d+)")
+OPEN_MPI = by_string(rb"\0v(\d+\.\d+\.\d+[a-z0-9]*)\0Open MPI\0")
+UCX = by_string(rb"(?<![\d.])(\d+\.\d{1,2}\.\d{1,2})\0%s\n\0")
+PYXIS = by_string(rb"pyxis: version v(\d+\.\d+(?:\.\d+)?)")
+CUDA_TOOL = rb"release \d+\.\d+, V(\d+\.\d+\.\d+)"
+TEXTS: tuple[tuple[str, bytes], ...] = (
+    (r"libnccl\.so", rb"NCCL version \d[^\0]*"),
+    (r"libnvshmem_host\.so", rb"NVSHMEM v\d[^\0]*"),
+    (r"libmpi\.so", rb"\0v[\d.]+\0Open MPI\0"),
+    (r"libucp\.so", rb"(?<![\d.])\d+\.\d{1,2}\.\d{1,2}\0%s\n\0"),
+    (r"spank_pyxis\.so", rb"pyxis: version v[\d.]+"),
+    (r"nvcc$|ptxas", CUDA_TOOL),
+    (r"libnccl-", _OFI),
+    (r"libfabric\.so", _AMZN),
+    (r"libfabric\.so", _RELEASE),
+    (r"libc\.so\.6", rb"GNU C Library [^\0]*"),
 )
 """File name -> the text of it that tells a version: what a captured skeleton of that file must hold."""

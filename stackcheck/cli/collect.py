@@ -111,8 +111,10 @@ def with_target(
 
 
 def probe_inventory(catalog: Catalog, **options: Any) -> Inventory:
-    """Return what the probes see on this machine, or below another root; see `observed` for options and errors."""
-    return inventory_of(observed(**options), catalog)
+    """Return what the probes see on this machine, or below another root; see `look.begin` for options and errors."""
+    from stackcheck.cli.look import begin
+
+    return inventory_of(begin(**options).inventory(), catalog)
 
 
 def inventory_of(body: Mapping[str, Any], catalog: Catalog) -> Inventory:
@@ -121,22 +123,3 @@ def inventory_of(body: Mapping[str, Any], catalog: Catalog) -> Inventory:
     from stackcheck.model.inventory_json import inventory_from_json
 
     return with_probed(inventory_from_json(dict(body), where="probe"), body, catalog)
-
-
-def observed(**options: Any) -> dict[str, Any]:
-    """Return what the probes see, as inventory JSON; the options are those of `stackcheck_probes.collect`.
-
-    Raises:
-        UsageError: a name is no probe.
-        InputError: the root, the process or the file of variables cannot be read.
-    """
-    from stackcheck_probes import collect
-    from stackcheck_probes.interface import HostError
-    from stackcheck_probes.inventory import UnknownProbeError
-
-    try:
-        return collect(**options)
-    except UnknownProbeError as fault:
-        raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault
-    except HostError as fault:
-        raise InputError(fault.reason, where=fault.subject, fix="check the path, or run it there") from fault

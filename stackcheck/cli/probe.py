@@ -82,9 +82,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"there is no process {options.pid}", fix="name one that runs")
     if options.capture:
         return _capture(options)
-    from stackcheck.cli.collect import inventory_of, observed, with_target
+    from stackcheck.cli.look import begin
 
-    body = observed(
+    begun = begin(
         root=options.root,
         only=_names(options.only),
         skip=_names(options.skip),
@@ -92,10 +92,18 @@ def run(options: argparse.Namespace) -> int:
         pid=options.pid,
         env_file=options.env_file,
     )
-    _require_something(body, options)
     if options.inventory:
+        body = begun.inventory()
+        _require_something(body, options)
         return _deliver_inventory(body, options)
+    # all that is needed for the verdict, while the second process looks
+    import stackcheck.check.verdict
+    import stackcheck.report.text  # noqa: F401
+    from stackcheck.cli.collect import inventory_of, with_target
+
     catalog = _catalog(options.matrices)
+    body = begun.inventory()
+    _require_something(body, options)
     inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
     return deliver(catalog, inventory, options)
 

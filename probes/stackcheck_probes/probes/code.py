@@ -2,16 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 from stackcheck_probes import fatbin
-from stackcheck_probes.elf import ElfError
+from stackcheck_probes.ahead import Unit
+from stackcheck_probes.elf import Elf, ElfError
+from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.gpus import capability
-from stackcheck_probes.probes.native import scanned
 
 MAX_FILES = 3000
+_CONTENTS = "contents:"
+
+
+class Contents(NamedTuple):
+    """What the headers of a library tell: its GPU code, the newest glibc it asks for (empty if none), and what it links to."""
+
+    code: fatbin.Code
+    glibc: tuple[int, ...]
+    needed: tuple[str, ...]
+
+
+def contents(look: Look, path: str) -> Contents:
+    """Return what a library holds, read once for all probes; nothing if it cannot be read or is no object."""
+    one = packages.active(look)
+    meanwhile = one is not None and path in packages.owned_files(look, one)
+    get = look.shared.ahead if meanwhile else look.shared.once
+    linked, relocatable, compressed, glibc, needed = get(_CONTENTS + path, lambda: _read(look, path))
+    return Contents(fatbin.Code(linked, relocatable, compressed), tuple(glibc), tuple(needed))
+
+
+def ahead(look: Look) -> Iterator[Unit]:
+    """Yield the reading of each native library of the active environment, from the end of those that ``code`` goes through."""
+    one = packages.active(look)
+    for path in sorted(packages.owned_files(look, one))[MAX_FILES - 1 :: -1] if one else ():
+        yield _CONTENTS + path, partial(_read, look, path)
+
+
+def _read(look: Look, path: str) -> list[Any]:
+    """Return the fields of ``Contents`` as JSON can hold them."""
+    elf = look.elf(path)
+    if elf is None:
+        return [{}, {}, 0, [], []]
+    code = _code_of(look, elf, path)
+    return [code.linked, code.relocatable, code.compressed, glibc_floor(elf), _needed(elf)]
+
+
+def _code_of(look: Look, elf: Elf, path: str) -> fatbin.Code:
+    try:
+        if fatbin.holds_code(elf):
+            with look.host.files.reads(path) as read:
+                return fatbin.code_of(elf, read)
+    except (ElfError, HostError):
+        pass
+    return fatbin.Code()
 
 
 def code(look: Look) -> None:
@@ -27,13 +74,13 @@ def code(look: Look) -> None:
             look.note(f"only the first {MAX_FILES} native libraries were scanned for GPU code")
             break
         place = owners[0][0].path
-        found = scanned(look, path)
-        if found is not None and found.images:
-            _report(look, path, owners[0][0].name, found)
-            scans.setdefault(place, []).append(found)
+        held = contents(look, path)
+        if held.code.images:
+            _report(look, path, owners[0][0].name, held.code)
+            scans.setdefault(place, []).append(held.code)
             if not _is_of_the_toolkit(owners[0][0].site, path):
-                whole.setdefault(owners[0][0].name, set()).update(found.linked, found.relocatable)
-        floors[place] = max(floors.get(place, ()), glibc_floor(look, path))
+                whole.setdefault(owners[0][0].name, set()).update(held.code.linked, held.code.relocatable)
+        floors[place] = max(floors.get(place, ()), held.glibc)
     for place in floors:
         attributes: dict[str, Any] = {}
         if place in scans:
@@ -96,11 +143,17 @@ def _report(look: Look, path: str, package: str, found: fatbin.Code) -> None:
     })  # fmt: skip
 
 
-def glibc_floor(look: Look, path: str) -> tuple[int, ...]:
-    """Return the newest glibc version a file asks for, as numbers; empty if it asks for none."""
-    elf = look.elf(path)
+def _needed(elf: Elf) -> tuple[str, ...]:
     try:
-        needed = elf.versions_needed() if elf is not None else {}
+        return elf.dynamic().needed
+    except ElfError:
+        return ()
+
+
+def glibc_floor(elf: Elf) -> tuple[int, ...]:
+    """Return the newest glibc version a file asks for, as numbers; empty if it asks for none."""
+    try:
+        needed = elf.versions_needed()
     except ElfError:
         return ()
     names = (

@@ -9,8 +9,8 @@ from stackcheck_probes.look import Look
 
 _RUNTIME_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _CDI = ("/etc/cdi", "/var/run/cdi", "/run/cdi")
-_CGROUP_DRIVER = re.compile(r"^\s*SystemdCgroup\s*=\s*(true|false)", re.MULTILINE)
-_CDI_DRIVER = re.compile(r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?)")
+_CGROUP_DRIVER = r"(?m)^\s*SystemdCgroup\s*=\s*(true|false)"
+_CDI_DRIVER = r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?)"
 CDI_LIMIT = 4 << 20
 
 
@@ -24,7 +24,7 @@ def containers(look: Look) -> None:
         look.fact("nvidia_runtime_no_cgroups", cgroups[1] == "true" if cgroups else None, _RUNTIME_CONFIG)
     _docker(look)
     text = look.text("/etc/containerd/config.toml")
-    match = _CGROUP_DRIVER.search(text or "")
+    match = re.search(_CGROUP_DRIVER, text or "")
     if match:
         look.fact(
             "cgroup_driver", "systemd" if match[1] == "true" else "cgroupfs", "/etc/containerd/config.toml"
@@ -68,6 +68,6 @@ def _cdi(look: Look) -> None:
         for name in look.names(directory):
             if "nvidia" in name and name.endswith((".yaml", ".json")):
                 path = f"{directory}/{name}"
-                versions = sorted(set(_CDI_DRIVER.findall(look.text(path, CDI_LIMIT) or "")))
+                versions = sorted(set(re.findall(_CDI_DRIVER, look.text(path, CDI_LIMIT) or "")))
                 if versions:
                     look.fact("cdi_driver_version", ", ".join(versions), path)

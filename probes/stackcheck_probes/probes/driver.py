@@ -8,8 +8,8 @@ from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
 
 VERSION_FILE = "/proc/driver/nvidia/version"
-_NVRM = re.compile(r"NVRM version:\s*(.*?)\s{2,}(\d+(?:\.\d+)+)")
-_NVRM_LOOSE = re.compile(r"NVRM version:.*?(\d{3,}\.\d+(?:\.\d+)?)")
+_NVRM = r"NVRM version:\s*(.*?)\s{2,}(\d+(?:\.\d+)+)"
+_NVRM_LOOSE = r"NVRM version:.*?(\d{3,}\.\d+(?:\.\d+)?)"
 _MODULE_NAMES = ("nvidia.ko", "nvidia.ko.xz", "nvidia.ko.gz", "nvidia.ko.zst")
 _MODULE_PLACES = ("updates/dkms", "extra", "kernel/drivers/video", "updates", "kernel/nvidia-server", "weak-updates",
                   "extra/nvidia", "kernel/drivers/video/nvidia", "kernel/drivers/misc")  # fmt: skip
@@ -36,8 +36,8 @@ def kernel_module(look: Look) -> None:
 def parse_version(text: str) -> tuple[str | None, str | None, str]:
     """Return version, flavour (``open`` or ``proprietary``) and the line of /proc/driver/nvidia/version."""
     line = next((line for line in text.splitlines() if line.startswith("NVRM version")), "")
-    match = _NVRM.search(line)
-    loose = _NVRM_LOOSE.search(line)
+    match = re.search(_NVRM, line)
+    loose = re.search(_NVRM_LOOSE, line)
     version = match[2] if match else loose[1] if loose else None
     flavour = None
     if version:

@@ -9,14 +9,10 @@ from stackcheck_probes.look import Look
 
 RDMA = "/sys/class/infiniband"
 RECORD = "/opt/amazon/efa_installed_packages"
-_INSTALLER = re.compile(r"EFA installer version:\s*([0-9][0-9A-Za-z.]*)")
-_DEB = re.compile(r"^([a-z0-9][a-z0-9.+-]*)_([0-9][^_\s]*)_(?:amd64|arm64|all)$")
-_RPM = re.compile(
-    r"^([A-Za-z0-9][A-Za-z0-9.+_-]*?)-([0-9][^-\s]*)-[^-\s]+\.(?:x86_64|aarch64|noarch)(?:\.rpm)?$"
-)
-_BAD_COUNTER = re.compile(
-    r"(?:_err|_errs|_error|_errors|drops|retrans_timeout_events|unresponsive_remote_events)$"
-)
+_INSTALLER = r"EFA installer version:\s*([0-9][0-9A-Za-z.]*)"
+_DEB = r"^([a-z0-9][a-z0-9.+-]*)_([0-9][^_\s]*)_(?:amd64|arm64|all)$"
+_RPM = r"^([A-Za-z0-9][A-Za-z0-9.+_-]*?)-([0-9][^-\s]*)-[^-\s]+\.(?:x86_64|aarch64|noarch)(?:\.rpm)?$"
+_BAD_COUNTER = r"(?:_err|_errs|_error|_errors|drops|retrans_timeout_events|unresponsive_remote_events)$"
 NVIDIA_MODULES = ("efa_nv_peermem",)
 
 
@@ -62,7 +58,7 @@ def driver_version(raw: str) -> str:
 def installer_record(look: Look) -> None:
     """Version and packages by the installer's own record; absent in images that only copied the files."""
     text = look.text(RECORD)
-    match = _INSTALLER.search(text or "")
+    match = re.search(_INSTALLER, text or "")
     if text and match:
         look.component("efa-installer", match[1], RECORD, "file", raw=match[0],
                        attributes={"packages": dict(parse_packages(text))})  # fmt: skip
@@ -72,7 +68,7 @@ def parse_packages(text: str) -> dict[str, str]:
     """Return name -> version of the packages listed, in Debian's (name_version_arch) or RPM's spelling."""
     found: dict[str, str] = {}
     for word in text.split():
-        match = _DEB.match(word) or _RPM.match(word)
+        match = re.match(_DEB, word) or re.match(_RPM, word)
         if match:
             found[match[1]] = match[2]
     return found
@@ -88,7 +84,7 @@ def _ports(look: Look, names: list[str]) -> None:
             down.append(f"{name}: {state}")
         directory = f"{RDMA}/{name}/ports/1/hw_counters"
         for counter in look.names(directory):
-            if _BAD_COUNTER.search(counter):
+            if re.search(_BAD_COUNTER, counter):
                 value = look.number(f"{directory}/{counter}")
                 if value:
                     counters[counter] = counters.get(counter, 0) + value

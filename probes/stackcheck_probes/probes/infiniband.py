@@ -8,7 +8,7 @@ from stackcheck_probes import pci
 from stackcheck_probes.look import Look
 
 RDMA = "/sys/class/infiniband"
-_OFED = re.compile(r"^\d{2}\.\d{2}-\d+\.\d+\.\d+")
+_OFED = r"^\d{2}\.\d{2}-\d+\.\d+\.\d+"
 
 
 def rdma(look: Look) -> None:
@@ -23,7 +23,7 @@ def rdma(look: Look) -> None:
     if others:
         _ports(look, others)
     version = look.text("/sys/module/mlx5_core/version")
-    if version and _OFED.match(version):
+    if version and re.match(_OFED, version):
         look.component(
             "mlnx-ofed", version, "/sys/module/mlx5_core/version", "sysfs", scope="host", loaded=True
         )

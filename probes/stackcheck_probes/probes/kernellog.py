@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from stackcheck_probes.interface import AbsentError, RefusedError
 from stackcheck_probes.look import Look
 
-_XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
-_SXID = re.compile(r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)")
-_LIMITED = re.compile(r"(\S{1,80}): [\d.]{1,12} Gb/s available PCIe bandwidth, limited by (.*)")
-_OOM = re.compile(r"Out of memory: Killed process|oom-kill:")
-_FELL = re.compile(r"GPU has fallen off the bus")
-RELEVANT = re.compile(
-    r"NVRM|nvidia|SXid|PCIe bandwidth|Out of memory: Killed|oom-kill|[Ee]lastic Fabric Adapter|\befa\b|mlx5|EFA NV"
-)
+_XID = r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)"
+_SXID = r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)"
+_LIMITED = r"(\S{1,80}): [\d.]{1,12} Gb/s available PCIe bandwidth, limited by (.*)"
+_OOM = r"Out of memory: Killed process|oom-kill:"
+_FELL = r"GPU has fallen off the bus"
+RELEVANT = r"NVRM|nvidia|SXid|PCIe bandwidth|Out of memory: Killed|oom-kill|[Ee]lastic Fabric Adapter|\befa\b|mlx5|EFA NV"
 SHOWN = 5
 
 
@@ -28,15 +26,15 @@ def kernel_log(look: Look) -> None:
         found = {int(number): line for number, line in events(text, pattern)}
         raw = " | ".join(found[number] for number in sorted(found))
         look.fact(name, sorted(found), where, "kernel-log", raw)
-    limited = sorted({match[0] for match in _LIMITED.finditer(text)})
+    limited = sorted({match[0] for match in re.finditer(_LIMITED, text)})
     look.fact("pcie_bandwidth_limited", limited[:SHOWN], where, "kernel-log")
-    look.fact("gpu_fell_off_bus", bool(_FELL.search(text)), where, "kernel-log")
-    look.fact("oom_kills", len(_OOM.findall(text)), where, "kernel-log")
+    look.fact("gpu_fell_off_bus", bool(re.search(_FELL, text)), where, "kernel-log")
+    look.fact("oom_kills", len(re.findall(_OOM, text)), where, "kernel-log")
 
 
-def events(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+def events(text: str, pattern: str) -> Iterator[tuple[int, str]]:
     """Yield the number and the message (without process names and ids) of each event, oldest first."""
-    for match in pattern.finditer(text):
+    for match in re.finditer(pattern, text):
         detail = re.sub(r"\b(?:pid|name|Process ID|Process name)='?[^,]*'?,? ?", "", match[3])
         yield int(match[2]), f"PCI:{match[1]}: {match[2]}, {detail}"[:160]
 

@@ -14,7 +14,7 @@ from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.system import machine
 
-_MAPPED = re.compile(r"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ [1-9]\d* +(/.*?)(?: \(deleted\))?$", re.MULTILINE)
+_MAPPED = r"(?m)^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ [1-9]\d* +(/.*?)(?: \(deleted\))?$"
 PLACEHOLDERS = (
     "/usr/local/nvidia/",
 )  # NVIDIA's images name it for runtimes that mount the driver there; others do not
@@ -101,7 +101,7 @@ def _torch_entries(files: FileSystem, torch: str) -> list[str]:
 def mapped_files(look: Look) -> frozenset[str]:
     """Return the shared objects mapped by the process asked about (same user, or ptrace permission, needed)."""
     text = look.process("maps")
-    return frozenset(path for path in _MAPPED.findall(text or "") if ".so" in path)
+    return frozenset(path for path in re.findall(_MAPPED, text or "") if ".so" in path)
 
 
 def loader(look: Look) -> None:

@@ -7,16 +7,15 @@ import re
 from typing import Any
 
 from stackcheck_probes import fatbin, libraries
-from stackcheck_probes.elf import ElfError
-from stackcheck_probes.interface import HostError
 from stackcheck_probes.libraries import Library
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
+from stackcheck_probes.probes.code import contents
 from stackcheck_probes.probes.loading import Loading, loading
 from stackcheck_probes.versions import Told
 
-_CUDNN_PART = re.compile(r"libcudnn_[a-z_]+\.so\.\d+")
-_BLAS_PART = re.compile(r"libcublasLt\.so\.\d+")
+_CUDNN_PART = r"libcudnn_[a-z_]+\.so\.\d+"
+_BLAS_PART = r"libcublasLt\.so\.\d+"
 
 
 def native(look: Look) -> None:
@@ -151,27 +150,11 @@ def _code(look: Look, library: Library, real: str) -> dict[str, Any]:
     paths = [real] if library.code else []
     part = {"cudnn": _CUDNN_PART, "cublas": _BLAS_PART}.get(library.component)
     if part is not None:
-        paths = [f"{directory}/{name}" for name in look.names(directory) if part.fullmatch(name)]
+        paths = [f"{directory}/{name}" for name in look.names(directory) if re.fullmatch(part, name)]
     code = fatbin.Code()
     for path in paths:
-        code.merge(scanned(look, path) or fatbin.Code())
+        code.merge(contents(look, path).code)
     found: dict[str, Any] = {"targets": list(code.main_targets())} if code.images else {}
     if library.component == "cudnn":
         found["sublibraries"] = len(paths)
     return found
-
-
-def scanned(look: Look, path: str) -> fatbin.Code | None:
-    """Return the GPU code of a file, read once for all probes; None if it cannot be read or is no object."""
-    return look.shared.once(f"code:{path}", lambda: _scan(look, path))
-
-
-def _scan(look: Look, path: str) -> fatbin.Code | None:
-    elf = look.elf(path)
-    try:
-        if elf is None or not fatbin.holds_code(elf):
-            return None if elf is None else fatbin.Code()
-        with look.host.files.reads(path) as read:
-            return fatbin.code_of(elf, read)
-    except (ElfError, HostError):
-        return None

@@ -7,7 +7,6 @@ src/plugin/plugin_open.cc of NCCL.
 from __future__ import annotations
 
 import posixpath
-import re
 
 from stackcheck_probes import libraries, versions
 from stackcheck_probes.elf import Elf, ElfError
@@ -16,7 +15,7 @@ from stackcheck_probes.look import Look
 from stackcheck_probes.probes.environment import effective
 from stackcheck_probes.probes.loading import Loading, loading
 
-_SHARP = re.compile(rb"nccl-rdma-sharp|NCCL-SHARP|SHARP Plugin|spcx|SPCX")
+_SHARP = rb"nccl-rdma-sharp|NCCL-SHARP|SHARP Plugin|spcx|SPCX"
 
 
 def net_plugin(look: Look) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from re import Pattern
 
 from stackcheck_probes import sysdb
 from stackcheck_probes.look import Look
 
-_NAMES: tuple[tuple[str, Pattern[str]], ...] = tuple((component, re.compile(pattern)) for component, pattern in (
+_NAMES = (
     ("fabric-manager", r"(?:cuda-drivers-|nvidia-)fabric-?manager(?:-\d+)?$"),
     ("nvlsm", r"nvlsm$"),
     ("imex", r"nvidia-imex(?:-\d+)?$"),
@@ -26,8 +25,7 @@ _NAMES: tuple[tuple[str, Pattern[str]], ...] = tuple((component, re.compile(patt
     ("prometheus", r"prometheus$"),
     ("node-exporter", r"prometheus-node-exporter$"),
     ("grafana", r"grafana$"),
-))  # fmt: skip
-_ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _component, pattern in _NAMES))
+)
 _RUNTIMES = (
     "containerd",
     "containerd.io",
@@ -52,12 +50,13 @@ def system_packages(look: Look) -> None:
         *(component for component, _pattern in _NAMES if component not in ("efa-driver", "openmpi", "gdrdrv"))
     )
     scope = look.seen.scope
-    ours = {name: version for name, version in found.items() if _ANY.match(name)}
+    any_of_them = re.compile("|".join(f"(?:{pattern})" for _component, pattern in _NAMES))
+    ours = {name: version for name, version in found.items() if any_of_them.match(name)}
     for component, pattern in _NAMES:
         versions = {
             sysdb.release(version): f"{name} {version}"
             for name, version in ours.items()
-            if pattern.match(name)
+            if re.match(pattern, name)
         }
         for version, raw in sorted(versions.items()):
             if scope == "container" and component in HOST_ONLY:

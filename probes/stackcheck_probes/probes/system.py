@@ -10,7 +10,7 @@ from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
 from stackcheck_probes.surroundings import container_kind
 
-_GLIBC = re.compile(rb"GNU C Library [^\n]*?version (\d+\.\d+(?:\.\d+)?)")
+_GLIBC = rb"GNU C Library [^\n]*?version (\d+\.\d+(?:\.\d+)?)"
 _LOADERS = {
     "/lib64/ld-linux-x86-64.so.2": "x86_64",
     "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": "x86_64",
@@ -98,7 +98,7 @@ def _c_library(look: Look) -> None:
             content = look.host.files.map(path)
         except HostError:
             continue
-        match = _GLIBC.search(content)
+        match = re.search(_GLIBC, content)
         if match:
             look.component("glibc", match[1].decode(), look.real(path), "elf-strings", raw=match[0].decode())
             return

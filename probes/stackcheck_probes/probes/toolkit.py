@@ -13,15 +13,15 @@ from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.loading import loading
 
-_ROOT = re.compile(r"cuda(?:-(\d+\.\d+))?$")
-_DRIVER_FILE = re.compile(r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?)$")
+_ROOT = r"cuda(?:-(\d+\.\d+))?$"
+_DRIVER_FILE = r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?)$"
 PTXAS_VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 
 
 def toolkits(look: Look) -> None:
     """Every toolkit below /usr/local and CUDA_HOME: by version.json, else by the compiler's own text."""
     look.looked_for("cuda-toolkit")
-    roots = {look.real(f"/usr/local/{name}") for name in look.names("/usr/local") if _ROOT.match(name)}
+    roots = {look.real(f"/usr/local/{name}") for name in look.names("/usr/local") if re.match(_ROOT, name)}
     home = look.host.environ.get("CUDA_HOME", "")
     roots |= {look.real(home)} if home.startswith("/") and look.is_dir(home) else set()
     current = look.real(home if home.startswith("/") else "/usr/local/cuda")
@@ -83,7 +83,7 @@ def user_driver(look: Look) -> None:
     result = loading(look)
     path, how = result.loader.search("libcuda.so.1", None)
     taken = look.real(path) if path else ""
-    match = _DRIVER_FILE.search(taken)
+    match = re.search(_DRIVER_FILE, taken)
     look.fact("libcuda_path", path, path or "", "loader", how)
     if match:
         look.fact("libcuda_version", match[1], taken, "file-name", how)
@@ -94,7 +94,7 @@ def user_driver(look: Look) -> None:
 
 
 def _compat_directories(look: Look) -> list[str]:
-    found = {look.real(f"/usr/local/{name}/{part}") for name in look.names("/usr/local") if _ROOT.match(name)
+    found = {look.real(f"/usr/local/{name}/{part}") for name in look.names("/usr/local") if re.match(_ROOT, name)
              for part in ("compat", "compat/lib.real", "compat/lib")}  # fmt: skip
     return sorted(directory for directory in found if look.is_dir(directory))
 

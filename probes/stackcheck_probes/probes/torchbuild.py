@@ -11,17 +11,16 @@ from stackcheck_probes.dists import Distribution
 from stackcheck_probes.elf import Elf, ElfError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
+from stackcheck_probes.probes.code import contents
 from stackcheck_probes.probes.packages import Installed
 
-_ASSIGNMENT = re.compile(
-    r"^(__version__|cuda|git_version|hip)\b[^=\n]*=\s*['\"]([^'\"\n]+)['\"]", re.MULTILINE
-)
-_ABI_FLAG = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
-_LOCAL = re.compile(r"torch(\d+\.\d+)")
-_LOCAL_ABI = re.compile(r"cxx11abi(TRUE|FALSE)", re.IGNORECASE)
+_ASSIGNMENT = r"(?m)^(__version__|cuda|git_version|hip)\b[^=\n]*=\s*['\"]([^'\"\n]+)['\"]"
+_ABI_FLAG = r"_GLIBCXX_USE_CXX11_ABI=([01])"
+_LOCAL = r"torch(\d+\.\d+)"
+_LOCAL_ABI = r"(?i)cxx11abi(TRUE|FALSE)"
 # Names only torch itself defines: templates of its namespaces may be instantiated anywhere, but then they are weak.
-_TORCH_SYMBOL = re.compile(r"_Z(?:T[ISV])?N?K?(?:2at|3c10|5torch)\w|aoti_torch_|THPVariable")
-_TORCH_LIBRARY = re.compile(r"lib(?:torch|c10)[a-z0-9_]*\.so$")
+_TORCH_SYMBOL = r"_Z(?:T[ISV])?N?K?(?:2at|3c10|5torch)\w|aoti_torch_|THPVariable"
+_TORCH_LIBRARY = r"lib(?:torch|c10)[a-z0-9_]*\.so$"
 SHOWN = 5
 MAX_EXTENSIONS = 400
 
@@ -42,7 +41,7 @@ def torch_build(look: Look) -> None:
 
 def _report(look: Look, one: Installed, distribution: Distribution, directory: str) -> None:
     text = look.text(f"{directory}/version.py") or ""
-    fields = dict(_ASSIGNMENT.findall(text))
+    fields = dict(re.findall(_ASSIGNMENT, text))
     attributes: dict[str, Any] = {}
     if fields.get("cuda"):
         attributes["cuda"] = fields["cuda"]
@@ -62,7 +61,7 @@ def _report(look: Look, one: Installed, distribution: Distribution, directory: s
 
 def cxx_abi(look: Look, directory: str) -> str | None:
     """Return ``cxx11`` or ``pre-cxx11``: by the flags torch tells extensions to use, else by its own symbols."""
-    match = _ABI_FLAG.search(look.text(f"{directory}/share/cmake/Torch/TorchConfig.cmake") or "")
+    match = re.search(_ABI_FLAG, look.text(f"{directory}/share/cmake/Torch/TorchConfig.cmake") or "")
     if match:
         return "cxx11" if match[1] == "1" else "pre-cxx11"
     elf = look.elf(f"{directory}/lib/libc10.so")
@@ -92,7 +91,7 @@ def _plain(version: str) -> str:
 def _local_label(look: Look, one: Installed, distribution: Distribution) -> None:
     """Report what the local label of an extension says it was built for (``+cu12torch2.8cxx11abiTRUE``)."""
     label = distribution.version.partition("+")[2]
-    torch, abi = _LOCAL.search(label), _LOCAL_ABI.search(label)
+    torch, abi = re.search(_LOCAL, label), re.search(_LOCAL_ABI, label)
     if torch is None and abi is None:
         return
     attributes: dict[str, Any] = {}
@@ -131,7 +130,7 @@ def _extensions(look: Look, one: Installed) -> None:
 def _torch_libraries(look: Look, directory: str) -> list[Elf]:
     found = []
     for name in look.names(directory):
-        if _TORCH_LIBRARY.fullmatch(name):
+        if re.fullmatch(_TORCH_LIBRARY, name):
             elf = look.elf(f"{directory}/{name}")
             if elf is not None:
                 found.append(elf)
@@ -140,12 +139,12 @@ def _torch_libraries(look: Look, directory: str) -> list[Elf]:
 
 def missing_symbols(look: Look, path: str, defining: list[Elf]) -> list[str] | None:
     """Return the strong undefined torch symbols of an extension that nobody defines; None if it does not link to torch."""
+    if not any(re.fullmatch(_TORCH_LIBRARY, name) for name in contents(look, path).needed):
+        return None
     elf = look.elf(path)
     try:
-        if elf is None or not any(_TORCH_LIBRARY.fullmatch(name) for name in elf.dynamic().needed):
-            return None
         wanted = [name for name, defined, weak in elf.symbols()
-                  if not defined and not weak and _TORCH_SYMBOL.match(name)]  # fmt: skip
+                  if not defined and not weak and re.match(_TORCH_SYMBOL, name)] if elf is not None else []  # fmt: skip
         return [name for name in wanted if not any(library.exports(name) for library in defining)]
     except ElfError:
         return None

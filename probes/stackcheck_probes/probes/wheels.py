@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from stackcheck_probes import dists
+from stackcheck_probes.ahead import Unit
 from stackcheck_probes.dists import Distribution
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
@@ -12,11 +16,31 @@ SHOWN = 20
 _HARMLESS = ("__init__.py", "LICENSE", "README.md", "py.typed", "conftest.py")
 
 
+_COMPARED = "wheels"
+"""The key under which what the RECORD files tell is shared."""
+
+
 def wheels(look: Look) -> None:
     """Look at the RECORD files of the active environment."""
     one = packages.active(look)
-    if one is None:
-        return
+    if one is not None:
+        for fact, told in look.shared.ahead(_COMPARED, lambda: _compared(look, one)).items():
+            look.fact(fact, told, one.environment.prefix, "dist-info")
+
+
+def ahead(look: Look) -> Iterator[Unit]:
+    """Yield the comparison of the RECORD files."""
+    one = packages.active(look)
+    if one is not None:
+        yield _COMPARED, lambda: _compared(look, one)
+
+
+def _compared(look: Look, one: packages.Installed) -> dict[str, Any]:
+    """Return the facts that the RECORD files of an environment tell."""
+    return {"files_owned_twice": _twice(look, one)[:SHOWN], "files_changed": _changed(look, one)[:SHOWN]}
+
+
+def _twice(look: Look, one: packages.Installed) -> list[str]:
     twice: dict[tuple[str, str], list[str]] = {}
     by_site: dict[str, dict[str, str]] = {}
     for distribution in one.distributions:
@@ -27,10 +51,8 @@ def wheels(look: Look) -> None:
         if common:
             _compare(look, one, distribution, common, owners, twice)
         owners.update(dict.fromkeys(paths - common, distribution.path))
-    told = [f"{a} and {b}: {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    return [f"{a} and {b}: {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
             for (a, b), paths in sorted(twice.items())]  # fmt: skip
-    look.fact("files_owned_twice", told[:SHOWN], one.environment.prefix, "dist-info")
-    _changed(look, one)
 
 
 def _compare(
@@ -65,7 +87,7 @@ def _digests(look: Look, distribution: Distribution) -> dict[str, str]:
     return look.shared.once(f"digests:{distribution.path}", read)
 
 
-def _changed(look: Look, one: packages.Installed) -> None:
+def _changed(look: Look, one: packages.Installed) -> list[str]:
     """Native libraries whose size is not the recorded one, or that are gone. Digests would mean reading gigabytes."""
     changed = []
     for path, owners in packages.owned_files(look, one).items():
@@ -79,4 +101,4 @@ def _changed(look: Look, one: packages.Installed) -> None:
             continue
         if size not in expected:
             changed.append(f"{path}: {size} bytes, recorded {min(expected)} ({owners[0][0].name})")
-    look.fact("files_changed", sorted(changed)[:SHOWN], one.environment.prefix, "dist-info")
+    return sorted(changed)
