@@ -51,8 +51,6 @@ def with_log_facts(
 
     A line that holds one of the `harmless` phrases is a program's note of something that it did without; no signature sees it.
     """
-    if not inventory.texts:
-        return inventory
     searched = [_Searched(text, signatures, harmless) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
