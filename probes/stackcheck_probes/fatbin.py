@@ -20,7 +20,9 @@ SECTIONS = {".nv_fatbin": False, "__nv_relfatbin": True}
 KIND_PTX, KIND_ELF = 1, 2
 FLAG_COMPRESSED, FLAG_ARCH_SPECIFIC, FLAG_FAMILY = 0x2000 | 0x8000, 0x100000, 0x200000
 _CONTAINER = struct.Struct("<IHHQ")
-_ENTRY = struct.Struct("<H2xIQ12xI8xQ16x")  # kind, header size, payload size, architecture, flags
+_ENTRY = struct.Struct(
+    "<H2xIQ12xI8xQ8xQ"
+)  # kind, header size, payload size, architecture, flags, uncompressed size
 MAX_ENTRIES = 4_000_000
 BLOCK = 256  # of one read: as cheap as 64 bytes, and some images are as small
 
@@ -33,14 +35,21 @@ class Code:
         linked: dict[str, int] | None = None,
         relocatable: dict[str, int] | None = None,
         compressed: int = 0,
+        ptx: dict[str, int] | None = None,
     ) -> None:
         self.linked = linked or {}
         self.relocatable = relocatable or {}
         self.compressed = compressed
+        self.ptx = ptx or {}
+        """Bytes of PTX text per target, linked or not: how much there is for the driver to compile."""
 
     def merge(self, other: Code) -> None:
         """Count another file's images too, as of one library split into several files."""
-        for mine, theirs in ((self.linked, other.linked), (self.relocatable, other.relocatable)):
+        for mine, theirs in (
+            (self.linked, other.linked),
+            (self.relocatable, other.relocatable),
+            (self.ptx, other.ptx),
+        ):
             for target, count in theirs.items():
                 mine[target] = mine.get(target, 0) + count
         self.compressed += other.compressed
@@ -115,17 +124,21 @@ def count(
         if fields:
             seen[fields] = seen.get(fields, 0) + 1
     counts = code.relocatable if relocatable else code.linked
-    for (kind, number, flags), times in seen.items():
+    for (kind, number, flags, *text), times in seen.items():
         if kind in (KIND_PTX, KIND_ELF):
             target = _target(kind, number, flags)
             counts[target] = counts.get(target, 0) + times
             code.compressed += times if flags & FLAG_COMPRESSED else 0
+            if text:
+                code.ptx[target] = code.ptx.get(target, 0) + text[0] * times
 
 
 def headers(
     data: Mapped, start: int, size: int, read: Read | None = None
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield offset and fields (kind, number, flags) of every header in a range; those of a container are empty.
+    """Yield offset and fields (kind, number, flags, and of PTX the size of its text) of every header in a range.
+
+    Those of a container are empty.
 
     What is no container is skipped over. Headers mostly lie far apart, so ``read`` should be a short read of the file: touching a
     mapping there costs a page fault each time, three times as much.
@@ -158,10 +171,13 @@ def headers(
                 block, base, where = get(entry, BLOCK), entry, 0
                 if len(block) < entry_size:
                     return
-            kind, header_size, payload, number, flags = unpack(block, where)
+            kind, header_size, payload, number, flags, unpacked = unpack(block, where)
             if header_size < entry_size or payload > stop - entry - header_size:
                 break
-            yield entry, (kind, number, flags)
+            if kind == KIND_PTX:
+                yield entry, (kind, number, flags, unpacked if flags & FLAG_COMPRESSED else payload)
+            else:
+                yield entry, (kind, number, flags)
             entry += header_size + payload
         position = stop
         position += -(position - start) % 8

@@ -61,7 +61,7 @@ def unknown_releases(node: Node) -> list[Finding]:
     """Return one finding about versions that no matrix knows: they took part by range alone."""
     unknown = [
         name
-        for name in sorted(node.observations)
+        for name in sorted(node.observations.keys() - set(node.catalog.policy.get("landmarks", ())))
         if (seen := node.seen(name)) is not None
         and seen.version is not None
         and seen.release is None

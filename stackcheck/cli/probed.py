@@ -12,9 +12,10 @@ from typing import Any
 from stackcheck.catalog.catalog import Catalog, normalised
 from stackcheck.model.inventory import Evidence, FactValue, Inventory, Observation
 
-CODE = "gpu_code"
-MISSING, COMPILED = "code_missing", "code_jit"
+CODE, PTX = "gpu_code", "ptx_bytes"
+MISSING, COMPILED, COMPILED_ASIDE = "code_missing", "code_jit", "code_jit_aside"
 ELSEWHERE = "other_environments"
+_LONGEST = 16  # digits of a size in bytes
 MOST_PACKAGES, MOST_COPIES, MOST_ENVIRONMENTS = 50_000, 100, 64  # of a real node: some thousand, two, ten
 
 
@@ -113,7 +114,7 @@ def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
     """Return an inventory that says which packages have no code for the GPU, or only such as the driver compiles at first use.
 
     The probe told what code each holds (fact `gpu_code`), whatever the GPU. Packages that are components with a rule of their own
-    about `targets` are left to it. Without a GPU nothing is said.
+    about `targets` are left to it; those with little to compile are told apart. Without a GPU nothing is said.
     """
     code = inventory.facts.get(CODE)
     if not isinstance(code, tuple) or not code:
@@ -126,15 +127,28 @@ def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
         return inventory
     missing: list[str] = []
     compiled: list[str] = []
+    aside: list[str] = []
+    sizes, small = _sizes(inventory.facts.get(PTX)), int(catalog.policy.get("small_ptx", 0))
     for entry in code:
         name, _, words = str(entry).partition(": ")
         targets = _parsed(words)
         if not targets or covers_natively(targets, capability) or _has_own_rule(name, catalog):
             continue
-        (compiled if covers(targets, capability) else missing).append(f"{name} ({words.replace(' ', ', ')})")
+        told = f"{name} ({words.replace(' ', ', ')})"
+        if not covers(targets, capability):
+            missing.append(told)
+        else:
+            (compiled if sizes.get(name, small) >= small else aside).append(told)
     seen = Evidence("fatbin", "packages", f"compute capability {capability}")
     inventory = _with_fact(inventory, MISSING, tuple(missing), seen)
+    inventory = _with_fact(inventory, COMPILED_ASIDE, tuple(aside), seen)
     return _with_fact(inventory, COMPILED, tuple(compiled), seen)
+
+
+def _sizes(fact: Any) -> dict[str, int]:
+    """Return package -> bytes of PTX from what the probe told ("name: bytes")."""
+    told = [str(entry).rpartition(": ") for entry in fact] if isinstance(fact, tuple) else []
+    return {name: int(size) for name, _, size in told if size.isdecimal() and len(size) < _LONGEST}
 
 
 def _has_own_rule(package: str, catalog: Catalog) -> bool:

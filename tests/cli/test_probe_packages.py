@@ -190,3 +190,60 @@ def test_an_endless_list_of_packages_costs_no_endless_time(call: Call, tmp_path:
     outcome = call("check", str(written), "--format", "oneline", "--fail-on", "never")
     assert outcome.code in (0, 2)
     assert time.monotonic() - start < 20
+
+
+def judged_code(call: Call, tmp_path: Path, size: int | None) -> dict[str, dict[str, Any]]:
+    """Return the findings on a node with a package of PTX alone, of which there are ``size`` bytes."""
+    written = tmp_path / "node.json"
+    root = str(NODES / "p6-b200.48xlarge+compiled-at-first-use")
+    call("probe", "--root", root, "--inventory", "-o", str(written))
+    body = json.loads(written.read_text())
+    told = body["facts"]["ptx_bytes"]
+    assert any(entry.startswith("my_kernels: ") for entry in told)
+    body["facts"]["ptx_bytes"] = [] if size is None else [f"my_kernels: {size}"]
+    written.write_text(json.dumps(body))
+    return found(call("check", str(written), "--format", "json", "--fail-on", "never").json)
+
+
+@pytest.mark.parametrize("size", [None, 30_000_000])
+def test_ptx_that_takes_long_to_compile_is_a_warning(call: Call, tmp_path: Path, size: int | None) -> None:
+    findings = judged_code(call, tmp_path, size)
+    assert findings["packages-compiled-at-first-use"]["severity"] == "warning"
+    assert "packages-with-little-to-compile" not in findings
+
+
+def test_a_little_ptx_is_no_warning(call: Call, tmp_path: Path) -> None:
+    findings = judged_code(call, tmp_path, 224_038)
+    assert findings["packages-with-little-to-compile"]["severity"] == "info"
+    assert "packages-compiled-at-first-use" not in findings
+
+
+@pytest.mark.parametrize(
+    ("packages", "expected"),
+    [
+        (["xformers"], {"extensions-left-out-for-other-torch": "warning"}),
+        (["torchao", "xformers"], {"extensions-left-out-for-other-torch": "warning"}),
+        (["lmcache"], {"extensions-for-other-torch": "error"}),
+        (["lmcache", "torchao"], {"extensions-for-other-torch": "error"}),
+    ],
+)
+def test_packages_that_go_on_without_their_extensions_are_no_error(
+    call: Call, tmp_path: Path, packages: list[str], expected: dict[str, str]
+) -> None:
+    written = tmp_path / "node.json"
+    call("probe", "--root", str(NODES / "p5.48xlarge"), "--inventory", "-o", str(written))
+    body = json.loads(written.read_text())
+    body["facts"]["extensions_for_other_torch"] = packages
+    written.write_text(json.dumps(body))
+    findings = found(call("check", str(written), "--format", "json", "--fail-on", "never").json)
+    assert {n: f["severity"] for n, f in findings.items() if n.startswith("extensions-")} == expected
+
+
+def test_a_kernel_newer_than_any_known_is_not_worth_a_word(call: Call, tmp_path: Path) -> None:
+    written = tmp_path / "node.json"
+    call("probe", "--root", str(NODES / "p5.48xlarge"), "--inventory", "-o", str(written))
+    body = json.loads(written.read_text())
+    body["components"]["kernel"][0]["version"] = "9.1.0-1001-aws"
+    written.write_text(json.dumps(body))
+    findings = found(call("check", str(written), "--format", "json", "--fail-on", "never").json)
+    assert "unknown-release" not in findings

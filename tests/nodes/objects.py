@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+PTX_TEXT = 300_000  # bytes of an image of PTX, unpacked: about what a source file with a few kernels gives
 MACHINES = {"x86_64": 62, "aarch64": 183}
 FLAGS = [
     "-shared",
@@ -58,8 +59,9 @@ def container(images: tuple[tuple[str, int], ...]) -> bytes:
         number = int(arch.rstrip("af"))
         flags = 0x11 | 0x8000 | (0x100000 if arch.endswith("a") else 0x200000 if arch.endswith("f") else 0)
         header = struct.pack(
-            "<HHIQIIHHIIIQQQ", 2 if kind == "sm" else 1, 0x101, 64, 8, 8, 0, 8, 1, number, 0, 0, flags, 0, 99
-        )
+            "<HHIQIIHHIIIQQQ", 2 if kind == "sm" else 1, 0x101, 64, 8, 8, 0, 8, 1, number, 0, 0, flags, 0,
+            99 if kind == "sm" else PTX_TEXT,
+        )  # fmt: skip
         entries += (header + b"\x28\xb5\x2f\xfd" + bytes(4)) * count
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
 

@@ -213,7 +213,7 @@ FAULTS: dict[str, dict[str, Any]] = {
         "code_missing": ["my_kernels (sm_80, sm_90)"], "gpu_code": ["my_kernels: sm_80 sm_90", TORCH_CODE]},
     "p5.48xlarge+plugin-without-libfabric": {"nccl_net_plugin_missing": ["libfabric.so.1"], "libfabric_loaded": None},
     "p6-b200.48xlarge+compiled-at-first-use": {
-        "code_jit": ["my_kernels (sm_80, compute_80)"], "gpu_code": ["my_kernels: sm_80 compute_80", TORCH_CODE]},
+        "code_jit": ["my_kernels (sm_80, compute_80)"], "ptx_bytes": ["my_kernels: 9000000"], "gpu_code": ["my_kernels: sm_80 compute_80", TORCH_CODE]},
 }  # fmt: skip
 
 

@@ -148,3 +148,40 @@ def test_code_of_extensions_is_told_whole_and_that_of_the_toolkit_is_not(tmp_pat
     })  # fmt: skip
     assert found["facts"]["gpu_code"] == ["ext: sm_80 sm_90a sm_100 compute_120"]
     assert {entry["package"] for entry in found["code"]} == {"nvidia_cufft", "ext"}
+
+
+def test_what_packages_leave_in_the_common_directory_by_mistake_is_no_conflict(tmp_path: Path) -> None:
+    files = ("build_backend.py", "setup.py", "tests/test_all.py", "docs/conf.py", "six.py", "tests/real.so")
+    found = node(tmp_path, {}, {
+        name: "".join(f"{path},sha256={name},1\n" for path in files) for name in ("a-1.0", "b-1.0")
+    })  # fmt: skip
+    assert found["facts"]["files_owned_twice"] == [f"a and b: /{SITE}/six.py and 1 more"]
+
+
+TORCH = "torch/lib/libtorch.so"
+ADDONS = "tvm_ffi/libaddon_torch{}-cuda.so"
+
+
+def extensions(root: Path, symbols: dict[str, str]) -> list[str]:
+    """Return the packages told as built for another torch: ``symbols`` says what each library wants of a torch with one symbol."""
+    files = {TORCH: build(Spec("libtorch.so", symbols=("_ZN3c107presentEv",)))}
+    files |= {path: build(Spec(needed=("libtorch.so",), undefined=(name,))) for path, name in symbols.items()}
+    records = {"torch-2.14.0": f"{TORCH},sha256=x,1\n"}
+    for path in symbols:
+        key = f"{path.partition('/')[0]}-1.0"
+        records[key] = records.get(key, "") + f"{path},sha256=x,1\n"
+    told: list[str] = node(root, files, records)["facts"]["extensions_for_other_torch"]
+    return told
+
+
+def test_an_extension_that_wants_what_torch_has_not(tmp_path: Path) -> None:
+    assert extensions(tmp_path, {"mine/_C.so": "_ZN3c106absentEv", "yours/_C.so": "_ZN3c107presentEv"}) == [
+        "mine"
+    ]
+
+
+def test_a_wheel_that_serves_many_versions_of_torch_is_not_broken_by_those_that_do_not_fit(
+    tmp_path: Path,
+) -> None:
+    symbols = {ADDONS.format(version): "_ZN3c106absentEv" for version in ("24", "29", "210", "_2.11")}
+    assert extensions(tmp_path, symbols) == []

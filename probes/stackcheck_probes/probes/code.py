@@ -31,8 +31,8 @@ def contents(look: Look, path: str) -> Contents:
     one = packages.active(look)
     meanwhile = one is not None and path in packages.owned_files(look, one)
     get = look.shared.ahead if meanwhile else look.shared.once
-    linked, relocatable, compressed, glibc, needed = get(_CONTENTS + path, lambda: _read(look, path))
-    return Contents(fatbin.Code(linked, relocatable, compressed), tuple(glibc), tuple(needed))
+    *code, glibc, needed = get(_CONTENTS + path, lambda: _read(look, path))
+    return Contents(fatbin.Code(*code), tuple(glibc), tuple(needed))
 
 
 def ahead(look: Look) -> Iterator[Unit]:
@@ -46,9 +46,9 @@ def _read(look: Look, path: str) -> list[Any]:
     """Return the fields of ``Contents`` as JSON can hold them."""
     elf = look.elf(path)
     if elf is None:
-        return [{}, {}, 0, [], []]
+        return [{}, {}, 0, {}, [], []]
     code = _code_of(look, elf, path)
-    return [code.linked, code.relocatable, code.compressed, glibc_floor(elf), _needed(elf)]
+    return [code.linked, code.relocatable, code.compressed, code.ptx, glibc_floor(elf), _needed(elf)]
 
 
 def _code_of(look: Look, elf: Elf, path: str) -> fatbin.Code:
@@ -67,7 +67,7 @@ def code(look: Look) -> None:
     if one is None:
         return
     scans: dict[str, list[fatbin.Code]] = {}
-    whole: dict[str, set[str]] = {}
+    whole: dict[str, fatbin.Code] = {}
     floors: dict[str, tuple[int, ...]] = {}
     for count, (path, owners) in enumerate(sorted(packages.owned_files(look, one).items())):
         if count >= MAX_FILES:
@@ -79,7 +79,7 @@ def code(look: Look) -> None:
             _report(look, path, owners[0][0].name, held.code)
             scans.setdefault(place, []).append(held.code)
             if not _is_of_the_toolkit(owners[0][0].site, path):
-                whole.setdefault(owners[0][0].name, set()).update(held.code.linked, held.code.relocatable)
+                whole.setdefault(owners[0][0].name, fatbin.Code()).merge(held.code)
         floors[place] = max(floors.get(place, ()), held.glibc)
     for place in floors:
         attributes: dict[str, Any] = {}
@@ -92,18 +92,20 @@ def code(look: Look) -> None:
     _coverage(look, whole)
 
 
-def _coverage(look: Look, held: dict[str, set[str]]) -> None:
+def _coverage(look: Look, held: dict[str, fatbin.Code]) -> None:
     """Say what the extensions hold, and which of them have no code for the GPUs of this node or only such as is compiled.
 
     Here every image counts: one kernel that runs is enough not to be called missing.
     """
-    targets = {name: sorted(found, key=fatbin.target_key) for name, found in sorted(held.items())}
-    look.fact(
-        "gpu_code",
-        [f"{name}: {' '.join(found)}" for name, found in targets.items()],
-        "fat binaries",
-        "fatbin",
-    )
+    targets = {
+        name: sorted({*found.linked, *found.relocatable}, key=fatbin.target_key)
+        for name, found in sorted(held.items())
+    }
+    told = [f"{name}: {' '.join(found)}" for name, found in targets.items()]
+    look.fact("gpu_code", told, "fat binaries", "fatbin")
+    most = {name: max(found.ptx.values(), default=0) for name, found in sorted(held.items())}
+    told = [f"{name}: {size}" for name, size in most.items() if size]
+    look.fact("ptx_bytes", told, "fat binaries", "fatbin")
     own = capability(look) if targets else None
     if own is None:
         return
@@ -113,8 +115,8 @@ def _coverage(look: Look, held: dict[str, set[str]]) -> None:
         fact = "" if "native" in ways else "code_jit" if "jit" in ways else "code_missing"
         if fact:
             lists[fact].append(f"{name} ({', '.join(found)})")
-    for fact, told in lists.items():
-        look.fact(fact, told, "fat binaries", "fatbin", f"compute capability {own[0]}.{own[1]}")
+    for fact, entries in lists.items():
+        look.fact(fact, entries, "fat binaries", "fatbin", f"compute capability {own[0]}.{own[1]}")
 
 
 def _is_of_the_toolkit(site: str, path: str) -> bool:

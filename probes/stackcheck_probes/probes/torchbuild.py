@@ -21,6 +21,8 @@ _LOCAL_ABI = r"(?i)cxx11abi(TRUE|FALSE)"
 # Names only torch itself defines: templates of its namespaces may be instantiated anywhere, but then they are weak.
 _TORCH_SYMBOL = r"_Z(?:T[ISV])?N?K?(?:2at|3c10|5torch)\w|aoti_torch_|THPVariable"
 _TORCH_LIBRARY = r"lib(?:torch|c10)[a-z0-9_]*\.so$"
+# Wheels that serve many versions of torch ship a library per version and load the one that fits (apache-tvm-ffi's addon_torch29-cuda.so).
+_ONE_OF_MANY = r"torch_?\d\.?\d{1,2}(?!\d)"
 SHOWN = 5
 MAX_EXTENSIONS = 400
 
@@ -113,6 +115,8 @@ def _extensions(look: Look, one: Installed) -> None:
     for path, owners in packages.owned_files(look, one).items():
         distribution = owners[0][0]
         if distribution.key == "torch" or checked >= MAX_EXTENSIONS or not defining:
+            continue
+        if re.search(_ONE_OF_MANY, posixpath.basename(path)):
             continue
         missing = missing_symbols(look, path, defining)
         checked += missing is not None

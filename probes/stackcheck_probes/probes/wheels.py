@@ -13,7 +13,30 @@ from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 
 SHOWN = 20
-_HARMLESS = ("__init__.py", "LICENSE", "README.md", "py.typed", "conftest.py")
+# What packages leave in the common directory by mistake and nobody imports at run time.
+_HARMLESS = (
+    "__init__.py",
+    "LICENSE",
+    "README.md",
+    "py.typed",
+    "conftest.py",
+    "setup.py",
+    "build_backend.py",
+    "CHANGELOG.md",
+)
+_ASIDE = (
+    "test/",
+    "tests/",
+    "testing/",
+    "doc/",
+    "docs/",
+    "example/",
+    "examples/",
+    "benchmark/",
+    "benchmarks/",
+    "scripts/",
+    "tools/",
+)
 
 
 _COMPARED = "wheels"
@@ -71,8 +94,12 @@ def _compare(
         absolute = f"{distribution.site}/{path}"
         theirs = _digests(look, other).get(absolute)
         own = mine.get(absolute)
-        if own and theirs and own != theirs and "/bin/" not in absolute and not path.endswith(_HARMLESS):
+        if own and theirs and own != theirs and "/bin/" not in absolute and not _is_aside(path):
             twice.setdefault((other.name, distribution.name), []).append(absolute)
+
+
+def _is_aside(path: str) -> bool:
+    return path.endswith(_HARMLESS) or (path.startswith(_ASIDE) and not packages.is_native(path))
 
 
 def _digests(look: Look, distribution: Distribution) -> dict[str, str]:
