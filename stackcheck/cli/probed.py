@@ -128,11 +128,14 @@ def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
     missing: list[str] = []
     compiled: list[str] = []
     aside: list[str] = []
+    spared = frozenset(catalog.policy.get("brought_along", ()))
     sizes, small = _sizes(inventory.facts.get(PTX)), int(catalog.policy.get("small_ptx", 0))
     for entry in code:
         name, _, words = str(entry).partition(": ")
         targets = _parsed(words)
         if not targets or covers_natively(targets, capability) or _has_own_rule(name, catalog):
+            continue
+        if normalised(name) in spared:
             continue
         told = f"{name} ({words.replace(' ', ', ')})"
         if not covers(targets, capability):
