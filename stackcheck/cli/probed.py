@@ -14,6 +14,7 @@ from stackcheck.model.inventory import Evidence, FactValue, Inventory, Observati
 
 CODE, PTX = "gpu_code", "ptx_bytes"
 MISSING, COMPILED, COMPILED_ASIDE = "code_missing", "code_jit", "code_jit_aside"
+EXTENSIONS, EXTENSIONS_ASIDE = "extensions_for_other_torch", "extensions_for_other_torch_aside"
 ELSEWHERE = "other_environments"
 _LONGEST = 16  # digits of a size in bytes
 MOST_PACKAGES, MOST_COPIES, MOST_ENVIRONMENTS = 50_000, 100, 64  # of a real node: some thousand, two, ten
@@ -27,7 +28,7 @@ def with_probed(inventory: Inventory, body: Any, catalog: Catalog) -> Inventory:
     inventory = _with_gpu(inventory, body.get("gpu"), catalog)
     inventory = _with_packages(inventory, packages, catalog)
     inventory = _with_environments(inventory, body.get("environments"), packages, catalog)
-    return with_gpu_code(inventory, catalog)
+    return with_gpu_code(_with_extensions(inventory, catalog), catalog)
 
 
 def _list(value: Any) -> list[Any]:
@@ -108,6 +109,18 @@ def _with_environments(
     if not told:
         return inventory
     return _with_fact(inventory, ELSEWHERE, tuple(told), Evidence("dist-info", "environments"))
+
+
+def _with_extensions(inventory: Inventory, catalog: Catalog) -> Inventory:
+    """Tell apart the packages built for another torch that no matrix knows: whether anybody needs them, nobody can say."""
+    told = inventory.facts.get(EXTENSIONS)
+    if not isinstance(told, tuple) or not told:
+        return inventory
+    known = tuple(name for name in told if normalised(str(name)) in catalog.aliases)
+    aside = tuple(name for name in told if name not in known)
+    evidence = inventory.evidence.get(f"fact:{EXTENSIONS}") or Evidence("elf-symbols", "packages")
+    inventory = _with_fact(inventory, EXTENSIONS, known, evidence)
+    return _with_fact(inventory, EXTENSIONS_ASIDE, aside, evidence) if aside else inventory
 
 
 def with_gpu_code(inventory: Inventory, catalog: Catalog) -> Inventory:
