@@ -12,7 +12,7 @@ from stackcheck_probes.look import Look
 
 PROC = "/proc/driver/nvidia/gpus"
 SLOW_NVML = "no answer from NVML in time: without persistence mode every start initialises all GPUs"
-NVML_MISMATCH = 18
+NVML_NO_PERMISSION, NVML_MISMATCH = 4, 18
 
 
 def gpus(look: Look) -> None:
@@ -141,7 +141,14 @@ def _report(look: Look, answer: dict[str, Any], method: str) -> None:
     if ids:
         look.seen.update("gpu", {"pci_ids": sorted(ids)})
     look.fact("gpu_count_nvml", len(found), method, method)
-    look.fact("gpus_failed", len(answer["gpus"]) - len(found), method, method)
+    # NVML counts the GPUs that a control group keeps from us, and then refuses them: they are somebody else's, not broken
+    failed = [
+        gpu
+        for gpu in answer["gpus"]
+        if isinstance(gpu, dict) and gpu.get("error") not in (None, NVML_NO_PERMISSION)
+    ]
+    statuses = " ".join(str(gpu["error"]) for gpu in failed)
+    look.fact("gpus_failed", len(failed), method, method, f"NVML status {statuses}" if failed else "")
     capabilities = {".".join(map(str, gpu["capability"])) for gpu in found if gpu.get("capability")}
     if len(capabilities) == 1:
         look.fact("compute_capability", capabilities.pop(), method, method)
