@@ -84,7 +84,8 @@ def _reasons(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
 
 
 def _links(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    states = [gpu["links"] for gpu in found if gpu.get("links")]
+    # a GPU that is cut into instances (MIG) has no peers: its links are inactive, and that is no fault
+    states = [gpu["links"] for gpu in found if gpu.get("links") and not (gpu.get("mig") or [0])[0]]
     if not states:
         return []
     raw = " ".join(f"{sum(links)}/{len(links)}" for links in states)

@@ -45,7 +45,7 @@ int nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *v) { *v =
 int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 3; return 0; }
 int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 5; return 0; }
 int nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, int *a, int *b) { *a = 10; *b = 0; return 0; }
-int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 1; *b = 1; return 0; }
+int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 0; *b = 1; return 0; }
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, memory_t *m) { m->total = 192265846784ull; return 0; }
 int nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t d, char *v) { strcpy(v, "580.126.20"); return 0; }
 int nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned l, unsigned *s) { if (l >= 18) return 2; if (l == 9) return 999; *s = l != 4; return 0; }
@@ -82,7 +82,7 @@ def test_every_answer_comes_back(tmp_path: Path) -> None:
     assert gpu == {
         "name": "NVIDIA B200", "bus_id": "00000000:9a:00.0", "device_id": "2901", "persistence": [1], "ecc": [1, 0],
         "remapped": [1, 2, 1, 0], "ecc_volatile": [3], "ecc_aggregate": [7], "reasons": [72], "power_limit": [800000],
-        "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [1, 1], "memory": [183359],
+        "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [0, 1], "memory": [183359],
         "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 12], "recovery": 4,
         "fabric": {"state": 3, "status": 0, "clique": 32, "health": 0x101, "cluster": "ab" + "00" * 15},
     }  # fmt: skip
@@ -120,8 +120,15 @@ def test_a_gpu_of_somebody_else_has_not_failed(tmp_path: Path) -> None:
     assert (facts["gpu_count_nvml"], facts["gpus_failed"]) == (1, 1)
 
 
+def test_links_of_a_gpu_cut_into_instances_are_not_down() -> None:
+    gpus = [{"links": [0] * 18, "mig": [1, 1]}, {"links": [1] * 18, "mig": [0, 0]}]
+    facts = {name: value for name, value, _raw in summary(gpus)}
+    assert (facts["nvlink_active"], facts["nvlink_inactive"], facts["mig"]) == (18, 0, "enabled")
+
+
 def test_fabric_health_mask() -> None:
     assert fabric_health([0b10]) == []
+    assert fabric_health([0xAA]) == [], "a tray of an NVL72: everything is supported, and false"
     assert fabric_health([0b01, 0b01 << 4]) == ["degraded bandwidth", "route unhealthy"]
     assert fabric_health([5 << 8]) == ["incorrect configuration"]
     assert fabric_health([1 << 8]) == []
