@@ -50,7 +50,9 @@ def p5en() -> Tree:
 
 def p6_b200() -> Tree:
     """B200, fourth EFA generation, 8 cards, NVLSM beside Fabric Manager."""
-    return aws_host(parts.B200, 8, "p6-b200.48xlarge", 8, "efa3", 8, nvlsm=True)
+    tree = aws_host(parts.B200, 8, "p6-b200.48xlarge", 8, "efa3", 8, nvlsm=True)
+    parts.nvlink_controllers(tree, 8)
+    return tree
 
 
 def p6_b300() -> Tree:

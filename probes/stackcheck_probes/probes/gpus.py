@@ -6,9 +6,10 @@ import json
 from collections import Counter
 from typing import Any
 
-from stackcheck_probes import pci
+from stackcheck_probes import ldcache, pci
 from stackcheck_probes.gpu_summary import summary
 from stackcheck_probes.look import Look
+from stackcheck_probes.probes.system import machine
 
 PROC = "/proc/driver/nvidia/gpus"
 SLOW_NVML = "no answer from NVML in time: without persistence mode every start initialises all GPUs"
@@ -40,6 +41,9 @@ def _by_pci(look: Look) -> list[pci.Device]:
     if not found:
         return []
     look.seen.update("gpu", {"pci_ids": sorted({one.device for one in found})})
+    passed = [one.address for one in found if one.driver == "vfio-pci"]
+    if passed:
+        look.fact("gpus_passed_through", len(passed), pci.DEVICES, "sysfs", " ".join(passed))
     unbound = [one.address for one in found if one.driver not in ("nvidia", "vfio-pci", "nouveau")]
     look.fact("gpus_without_driver", len(unbound), pci.DEVICES, "sysfs", " ".join(unbound))
     return found
@@ -118,7 +122,9 @@ def _ask(look: Look) -> tuple[dict[str, Any] | None, str]:
 def _has_nvml(look: Look) -> bool:
     places = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
               "/usr/local/nvidia/lib64", "/lib64", *look.host.environ.get("LD_LIBRARY_PATH", "").split(":"))  # fmt: skip
-    return any(place.startswith("/") and look.exists(f"{place}/libnvidia-ml.so.1") for place in places)
+    if any(place.startswith("/") and look.exists(f"{place}/libnvidia-ml.so.1") for place in places):
+        return True
+    return "libnvidia-ml.so.1" in ldcache.read_cache(look.host.files, machine(look))
 
 
 def _failure(look: Look, answer: dict[str, Any], error: str) -> None:

@@ -16,10 +16,17 @@ def rdma(look: Look) -> None:
     look.looked_for("mlnx-ofed")
     if not look.is_dir("/sys/class"):
         return
-    names = look.names(RDMA)
-    look.fact("nic_count", len(names), RDMA, "sysfs", " ".join(names))
-    others = [name for name in names
-              if pci.parse_uevent(look.text(f"{RDMA}/{name}/device/uevent") or "").get("DRIVER") != "efa"]  # fmt: skip
+    drivers = {
+        name: pci.parse_uevent(look.text(f"{RDMA}/{name}/device/uevent") or "").get("DRIVER")
+        for name in look.names(RDMA)
+    }
+    others = [name for name, driver in drivers.items() if driver != "efa"]
+    if pci.has_efa(look) and others:
+        # EC2 has no network cards of Mellanox: beside EFA they are the ports by which NVLSM manages the NVSwitches (P6)
+        controllers, others = others, []
+        look.fact("nvlink_controllers", len(controllers), RDMA, "sysfs", " ".join(controllers))
+        drivers = {name: driver for name, driver in drivers.items() if driver == "efa"}
+    look.fact("nic_count", len(drivers), RDMA, "sysfs", " ".join(drivers))
     if others:
         _ports(look, others)
     version = look.text("/sys/module/mlx5_core/version")
