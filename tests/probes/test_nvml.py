@@ -173,6 +173,13 @@ def test_nvidia_smi_says_the_same() -> None:
     )
 
 
+@pytest.mark.parametrize(("word", "number"), [("None", 0), ("Pass-Through", 1), ("VGPU", 2), ("N/A", None)])
+def test_nvidia_smi_tells_how_a_guest_got_the_gpu(word: str, number: int | None) -> None:
+    gpu = f"<gpu><gpu_virtualization_mode><virtualization_mode>{word}</virtualization_mode></gpu_virtualization_mode></gpu>"
+    found = nvidia_smi.parse(f"<nvidia_smi_log>{gpu}</nvidia_smi_log>")["gpus"][0]
+    assert found.get("virtualization") == ([number] if number is not None else None)
+
+
 def test_nvidia_smi_with_other_words() -> None:
     text = smi_xml("550.163.01", "12.4", 1).replace("<remapped_row_pending>No", "<remapped_row_pending>Yes")
     text = text.replace("clocks_event_reason", "clocks_throttle_reason").replace(

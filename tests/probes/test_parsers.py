@@ -147,6 +147,55 @@ def test_the_flavour_gdrdrv_was_built_for(tmp_path: Path) -> None:
     assert found["components"]["gdrdrv"][0]["attributes"] == {"flavour": "open"}
 
 
+def test_services_in_another_slice(tmp_path: Path) -> None:
+    """The EKS AMI runs kubelet and containerd in runtime.slice."""
+    units, groups = "/usr/lib/systemd/system", "/sys/fs/cgroup"
+    files = {"/run/systemd/system/x": "", f"{groups}/system.slice/nvidia-persistenced.service/cgroup.procs": "7\n",
+             f"{groups}/runtime.slice/kubelet.service/cgroup.procs": "8\n", f"{units}/nvidia-imex.service": ""}  # fmt: skip
+    facts = collect(str(tree(tmp_path, **files)), only=["services"])["facts"]
+    states = {
+        name: facts[f"service:{name}"] for name in ("nvidia-persistenced", "kubelet", "nvidia-imex", "slurmd")
+    }
+    assert list(states.values()) == ["active", "active", "inactive", "not-found"]
+
+
+def cards(folder: Path, *ports: tuple[str, str, str, str]) -> Path:
+    """Write RDMA devices: name, driver, state and link layer of the one port."""
+    files = {"/sys/bus/pci/x": ""}
+    for index, (name, bound, state, layer) in enumerate(ports):
+        here = f"/sys/class/infiniband/{name}"
+        vendor = "1D0F:EFA2" if bound == "efa" else "15B3:1021"
+        uevent = f"DRIVER={bound}\nPCI_CLASS=20700\nPCI_ID={vendor}\n"
+        files[f"{here}/device/uevent"] = files[f"/sys/bus/pci/devices/0000:{index + 16:02x}:00.0/uevent"] = (
+            uevent
+        )
+        files.update({f"{here}/ports/1/state": state, f"{here}/ports/1/link_layer": layer})
+    return tree(folder, **files)
+
+
+UP, DOWN = "4: ACTIVE\n", "1: DOWN\n"
+
+
+@pytest.mark.parametrize(
+    ("ports", "expected"),
+    [
+        # a DGX: compute over InfiniBand, a storage card with a free port, the management interface of a card with planes
+        ([("mlx5_0", "mlx5_core", UP, "InfiniBand"), ("mlx5_1", "mlx5_core", DOWN, "Ethernet"), ("smi1", "mlx5_core", DOWN, "InfiniBand")],
+         {"nic_count": 2, "ib_devices": 2, "ib_ports_down": 0}),
+        ([("mlx5_0", "mlx5_core", UP, "Ethernet"), ("mlx5_1", "mlx5_core", DOWN, "Ethernet")], {"nic_count": 2, "ib_ports_down": 1}),
+        ([("mlx5_0", "mlx5_core", UP, "InfiniBand"), ("mlx5_1", "mlx5_core", DOWN, "InfiniBand")], {"ib_ports_down": 1}),
+        # p6-b200: the mlx5 ports manage NVSwitches
+        ([("rdmap79s0", "efa", UP, "Unspecified"), ("ibp115s0f0", "mlx5_core", UP, "InfiniBand"), ("ibp116s0f0", "mlx5_core", DOWN, "InfiniBand")],
+         {"nic_count": 1, "efa_devices": 1, "nvlink_controllers": 2, "ib_devices": None, "ib_ports_down": None}),
+    ],
+)  # fmt: skip
+def test_which_rdma_devices_are_network_cards(
+    tmp_path: Path, ports: list[tuple[str, str, str, str]], expected: dict[str, int | None]
+) -> None:
+    facts = collect(str(cards(tmp_path, *ports)), only=["rdma", "efa"])["facts"]
+    assert {name: facts.get(name) for name in expected} == expected
+
+
 def test_switch_errors() -> None:
     line = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28006, Non-fatal, Link 46 MC TS crumbstore MCTO"
     assert [number for number, _message in kernellog.events(line, kernellog._SXID)] == [28006]
