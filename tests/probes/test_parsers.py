@@ -173,6 +173,20 @@ def cards(folder: Path, *ports: tuple[str, str, str, str]) -> Path:
     return tree(folder, **files)
 
 
+def test_the_toolkit_registers_itself_in_a_file_of_its_own(tmp_path: Path) -> None:
+    own = "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]\nBinaryName = '/usr/bin/nvidia-container-runtime'\n"
+    files = {
+        "/etc/containerd/config.toml": "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+        "/etc/containerd/conf.d/99-nvidia.toml": own,
+    }
+    found = collect(str(tree(tmp_path, **files)), only=["containers"])
+    assert found["facts"]["containerd_nvidia_runtime"] is True
+    assert (
+        found["evidence"]["fact:containerd_nvidia_runtime"]["where"]
+        == "/etc/containerd/conf.d/99-nvidia.toml"
+    )
+
+
 UP, DOWN = "4: ACTIVE\n", "1: DOWN\n"
 
 
