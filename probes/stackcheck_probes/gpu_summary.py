@@ -7,6 +7,14 @@ from typing import Any
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host vgpu", 4: "host vsga"}
 COMPUTE_MODES = {0: "default", 1: "exclusive thread", 2: "prohibited", 3: "exclusive process"}
 FABRIC_STATES = {0: "not supported", 1: "not started", 2: "in progress", 3: "completed"}
+RECOVERY_ACTIONS = {
+    0: "None",
+    1: "Reset",
+    2: "Reboot",
+    3: "Drain P2P",
+    4: "Drain and Reset",
+    5: "Recover IMEX Domain",
+}
 REASONS = {
     0x1: "gpu_idle", 0x2: "applications_clocks_setting", 0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost",
     0x20: "sw_thermal_slowdown", 0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
@@ -49,10 +57,17 @@ def summary(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
     add("clock_memory_max_mhz", values("clock_memory_max"), min)
     add("gpu_memory_mib", values("memory"), min)
     facts += _capped(found) + _reasons(found) + _links(found) + _fabric(found)
-    actions = sorted({str(gpu["recovery_action"]) for gpu in found if gpu.get("recovery_action")} - {"None"})
+    actions = sorted({action for gpu in found for action in [_action(gpu)] if action} - {"None"})
     if actions:
         facts.append(("gpu_recovery_action", ", ".join(actions), ""))
     return facts
+
+
+def _action(gpu: dict[str, Any]) -> str | None:
+    """Return what the driver asks for: nvidia-smi's words, or the number NVML gives for them (a new number is no finding)."""
+    if gpu.get("recovery_action"):
+        return str(gpu["recovery_action"])
+    return RECOVERY_ACTIONS.get(gpu["recovery"]) if isinstance(gpu.get("recovery"), int) else None
 
 
 def _capped(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
@@ -69,7 +84,8 @@ def _reasons(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
 
 
 def _links(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    states = [gpu["links"] for gpu in found if gpu.get("links")]
+    # a GPU that is cut into instances (MIG) has no peers: its links are inactive, and that is no fault
+    states = [gpu["links"] for gpu in found if gpu.get("links") and not (gpu.get("mig") or [0])[0]]
     if not states:
         return []
     raw = " ".join(f"{sum(links)}/{len(links)}" for links in states)

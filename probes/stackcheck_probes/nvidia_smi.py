@@ -12,6 +12,7 @@ from typing import Any
 
 _ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
 _STATES = {"not started": 1, "in progress": 2, "completed": 3}
+_VIRTUALIZATION = {"none": 0, "pass-through": 1, "vgpu": 2, "host vgpu": 3, "host vsga": 4}
 _REASONS = {
     "hw_slowdown": 0x8, "sw_power_cap": 0x4, "hw_thermal_slowdown": 0x40, "hw_power_brake_slowdown": 0x80,
     "sw_thermal_slowdown": 0x20, "sync_boost": 0x10, "applications_clocks_setting": 0x2, "gpu_idle": 0x1,
@@ -84,6 +85,7 @@ def _gpu(gpu: ET.Element) -> dict[str, Any]:
         "memory": _list(_whole(gpu, "fb_memory_usage/total")),
         "clock_graphics": _list(_whole(gpu, "applications_clocks/graphics_clock")),
         "clock_graphics_max": _list(_whole(gpu, "max_clocks/graphics_clock")),
+        "virtualization": _list(_VIRTUALIZATION.get((_text(gpu, "gpu_virtualization_mode/virtualization_mode") or "").lower())),
         "recovery_action": _text(gpu, "gpu_recovery_action"),
     }  # fmt: skip
     return {key: value for key, value in found.items() if value is not None}

@@ -12,6 +12,7 @@ from typing import Any
 UINT, ULONG = ctypes.c_uint, ctypes.c_ulonglong
 INVALID_ARGUMENT, NOT_SUPPORTED = 2, 3
 MAX_LINKS = 36
+RECOVERY_ACTION = 230
 
 
 class Pci(ctypes.Structure):
@@ -24,11 +25,11 @@ class Pci(ctypes.Structure):
 
 
 class Fabric(ctypes.Structure):
-    """nvmlGpuFabricInfo_v2_t."""
+    """nvmlGpuFabricInfo_v2_t; what lies behind the one byte of ``state`` is padding and may hold anything."""
 
     _fields_ = [
         ("version", UINT), ("cluster", ctypes.c_uint8 * 16), ("status", UINT), ("clique", ctypes.c_uint32),
-        ("state", UINT), ("health", ctypes.c_uint32),
+        ("state", ctypes.c_uint8), ("health", ctypes.c_uint32),
     ]  # fmt: skip
 
 
@@ -42,6 +43,15 @@ class Memory(ctypes.Structure):
     """nvmlMemory_t."""
 
     _fields_ = [("total", ULONG), ("free", ULONG), ("used", ULONG)]
+
+
+class Field(ctypes.Structure):
+    """nvmlFieldValue_t; the value is a union of eight bytes."""
+
+    _fields_ = [
+        ("id", UINT), ("scope", UINT), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+        ("kind", UINT), ("status", UINT), ("value", ULONG),
+    ]  # fmt: skip
 
 
 def call(library: Any, name: str, *arguments: Any) -> Any:
@@ -85,15 +95,24 @@ NUMBERS = {
 
 
 def links(library: Any, device: Any) -> list[int]:
-    """Return the state (1 active, 0 not) of each NVLink, in order, until NVML says there is no such link."""
+    """Return the state (1 active, 0 not) of each NVLink of which NVML knows it, until there is no such link."""
     states = []
     for link in range(MAX_LINKS):
         state = UINT()
         status = call(library, "nvmlDeviceGetNvLinkState", device, UINT(link), ctypes.byref(state))
         if status in (None, INVALID_ARGUMENT, NOT_SUPPORTED):
             break
-        states.append(state.value if status == 0 else 0)
+        if status == 0:
+            states.append(state.value)
     return states
+
+
+def recovery(library: Any, device: Any) -> Any:
+    """Return the number of the action the driver asks for (0: none), or None where the driver does not know the field."""
+    field = Field(id=RECOVERY_ACTION)
+    if call(library, "nvmlDeviceGetFieldValues", device, ctypes.c_int(1), ctypes.byref(field)) != 0:
+        return None
+    return field.value & 0xFFFFFFFF if field.status == 0 else None
 
 
 def fabric(library: Any, device: Any) -> Any:
@@ -134,6 +153,7 @@ def gpu(library: Any, device: Any) -> dict[str, Any]:
         result["memory"] = [memory.total >> 20]
     result["gsp"] = text(library, "nvmlDeviceGetGspFirmwareVersion", 80, device)
     result["links"] = links(library, device)
+    result["recovery"] = recovery(library, device)
     result["fabric"] = fabric(library, device)
     return {key: value for key, value in result.items() if value not in (None, [])}
 

@@ -31,6 +31,11 @@ class Device(NamedTuple):
         return self.vendor == NVIDIA and self.class_code[:4] in ("0300", "0302")
 
     @property
+    def is_efa(self) -> bool:
+        """Tell whether it is an Elastic Fabric Adapter of AWS."""
+        return self.vendor == AMAZON and self.device.startswith("efa")
+
+    @property
     def is_bridge(self) -> bool:
         """Tell whether it is a PCI-to-PCI bridge (a port of a switch or of the root complex)."""
         return self.class_code[:4] == "0604"
@@ -39,6 +44,11 @@ class Device(NamedTuple):
 def devices(look: Look) -> list[Device]:
     """Return every PCI device, by address; read once for all probes."""
     return look.shared.once("pci", lambda: _read(look))
+
+
+def has_efa(look: Look) -> bool:
+    """Tell whether an EFA is on the bus."""
+    return any(one.is_efa for one in devices(look))
 
 
 def _read(look: Look) -> list[Device]:

@@ -19,7 +19,8 @@ def container_kind(host: Host) -> str | None:
     ):
         if exists(path):
             return kind
-    if exists("/etc/enroot-release") or "ENROOT_ROOTFS" in environ or exists("/etc/rc.local.enroot"):
+    # enroot locks the root it starts from, and gave an imported image a start script (its own variables stay outside)
+    if "ENROOT_ROOTFS" in environ or (exists("/.lock") and exists("/etc/rc")):
         return "enroot"
     declared = environ.get("container")
     if declared:

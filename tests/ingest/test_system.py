@@ -44,6 +44,15 @@ class TestKernelLog:
         text = f"[  812.44] NVRM: Xid (PCI:0000:9c:00): {number}, pid=1, name=x, something\n"
         assert read_text(text).facts["xid"] == (number,)
 
+    def test_events_of_nvlink_5_that_are_not_fatal_stand_apart(self) -> None:
+        found = read_text(
+            "[171170.0] NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000)\n"
+            "[171170.1] NVRM: Xid (PCI:0018:01:00): 145, pid=876767, name=ray::WorkerDict, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2)\n"
+            "[171170.2] NVRM: Xid (PCI:0018:01:00): 149, NETIR_BER_EVENT Nonfatal XC0 i0 Link 03 (0x00086226 0x00000001)\n"
+        )
+        assert found.facts["xid"] == (149,)
+        assert found.facts["xid_nonfatal"] == (145, 149)
+
 
 class TestShell:
     def test_session(self) -> None:

@@ -50,7 +50,9 @@ def p5en() -> Tree:
 
 def p6_b200() -> Tree:
     """B200, fourth EFA generation, 8 cards, NVLSM beside Fabric Manager."""
-    return aws_host(parts.B200, 8, "p6-b200.48xlarge", 8, "efa3", 8, nvlsm=True)
+    tree = aws_host(parts.B200, 8, "p6-b200.48xlarge", 8, "efa3", 8, nvlsm=True)
+    parts.nvlink_controllers(tree, 8)
+    return tree
 
 
 def p6_b300() -> Tree:
@@ -109,6 +111,8 @@ def ib_h100() -> Tree:
         nvidia_fabricmanager_580="580.126.20-1",
         mlnx_ofed_kernel_dkms="24.10.OFED.24.10.2.1.8.1-1",
     )
+    params = "/proc/driver/gdrdrv/params"
+    tree.small[params] = tree.small[params].replace("opensource", "proprietary")
     parts.services(tree, "nvidia-fabricmanager", "nvidia-persistenced", "slurmd")
     parts.modules(tree, mlx5_core="24.10-2.1.8", mlx5_ib="24.10-2.1.8", ib_core="24.10-2.1.8", ib_uverbs="")
     for index in range(8):
@@ -138,6 +142,7 @@ def smi_xml(driver: str, cuda: str, count: int) -> str:
     gpu = """<gpu id="00000000:{bus}:00.0">
 <product_name>NVIDIA H100 80GB HBM3</product_name><persistence_mode>Enabled</persistence_mode>
 <mig_mode><current_mig>Disabled</current_mig><pending_mig>Disabled</pending_mig></mig_mode>
+<gpu_virtualization_mode><virtualization_mode>None</virtualization_mode><host_vgpu_mode>N/A</host_vgpu_mode></gpu_virtualization_mode>
 <gsp_firmware_version>{driver}</gsp_firmware_version><gpu_recovery_action>None</gpu_recovery_action>
 <pci><pci_device_id>233010DE</pci_device_id><pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen>
 <current_link_gen>5</current_link_gen></pcie_gen><link_widths><max_link_width>16x</max_link_width>

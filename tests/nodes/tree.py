@@ -292,6 +292,21 @@ def efa(tree: Tree, count: int, device: str, driver: str = "3.3.0") -> None:
         tree.small[f"/dev/infiniband/uverbs{index}"] = ""
 
 
+def nvlink_controllers(tree: Tree, first: int) -> None:
+    """The two ports by which NVLSM manages the NVSwitches of an NVLink 5 board: EC2 shows them beside the EFA devices."""
+    modules(tree, mlx5_core="", mlx5_ib="", ib_umad="")
+    for index, state in enumerate(("4: ACTIVE", "1: DOWN")):
+        bus = 0x73 + index
+        address, name = f"0000:{bus:02x}:00.0", f"ibp{bus}s0f0"
+        pci(tree, address, "15b3", "1021", "20700", "mlx5_core", 0, current_link_speed="32.0 GT/s PCIe",
+            max_link_speed="32.0 GT/s PCIe", current_link_width=2, max_link_width=16)  # fmt: skip
+        link = f"/sys/class/infiniband/{name}"
+        tree.links[f"{link}/device"] = f"../../../bus/pci/devices/{address}"
+        tree.sys(link, fw_ver="28.44.2524")
+        tree.sys(f"{link}/ports/1", state=state, rate="400 Gb/sec (4X NDR)", link_layer="InfiniBand")
+        tree.small[f"/dev/infiniband/uverbs{first + index}"] = ""
+
+
 def efa_software(tree: Tree) -> None:
     """What the EFA installer 1.50.0 leaves behind on Debian's family."""
     arch = "amd64" if tree.machine == "x86_64" else "arm64"

@@ -103,7 +103,8 @@ def test_gpus_and_network(name: str, model: str, count: int, pci: str, capabilit
     facts = found["facts"]
     assert facts["compute_capability"] == capability
     assert facts["gpu_count_pci"] == facts["gpu_count_driver"] == facts["gpu_count_nvml"] == count
-    assert facts["efa_devices"] == facts["nic_count"] == facts["rdma_device_nodes"] == nics
+    assert facts["efa_devices"] == facts["nic_count"] == nics
+    assert facts["rdma_device_nodes"] == nics + facts.get("nvlink_controllers", 0)
     assert found["arch"] == ("aarch64" if "gb200" in name else "x86_64")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackcheck_probes import commands, nvidia_smi
+from stackcheck_probes import collect, commands, nvidia_smi
 from stackcheck_probes.gpu_summary import fabric_health, summary
 from stackcheck_probes.interface import RefusedError
 from tests.nodes.healthy import smi_xml
@@ -20,7 +20,8 @@ SOURCE = r"""
 #include <string.h>
 #include <stdio.h>
 typedef struct { char legacy[16]; unsigned domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; } nvmlPciInfo_t;
-typedef struct { unsigned version; unsigned char clusterUuid[16]; unsigned status; unsigned cliqueId; unsigned state; unsigned healthMask; } fabric_t;
+typedef struct { unsigned version; unsigned char clusterUuid[16]; unsigned status; unsigned cliqueId; unsigned char state; unsigned healthMask; } fabric_t;
+typedef struct { unsigned fieldId, scopeId; long long timestamp, latencyUsec; int valueType, nvmlReturn; union { unsigned uiVal; unsigned long long ullVal; } value; } nvmlFieldValue_t;
 typedef struct { unsigned environment, ccFeature, devToolsMode; } conf_t;
 typedef struct { unsigned long long total, free, used; } memory_t;
 typedef struct device *nvmlDevice_t;
@@ -44,12 +45,15 @@ int nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *v) { *v =
 int nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 3; return 0; }
 int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { *v = 5; return 0; }
 int nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, int *a, int *b) { *a = 10; *b = 0; return 0; }
-int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 1; *b = 1; return 0; }
+int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 0; *b = 1; return 0; }
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, memory_t *m) { m->total = 192265846784ull; return 0; }
 int nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t d, char *v) { strcpy(v, "580.126.20"); return 0; }
-int nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned l, unsigned *s) { if (l >= 18) return 2; *s = l != 4; return 0; }
+int nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned l, unsigned *s) { if (l >= 18) return 2; if (l == 9) return 999; *s = l != 4; return 0; }
+int nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v) {
+  memset(&v->value, 0xee, sizeof v->value); v->valueType = 1; v->value.uiVal = 4; v->nvmlReturn = n == 1 && v->fieldId == 230 ? 0 : 3; return 0; }
 int nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d, fabric_t *f) {
   if (f->version != 0x02000024) return 25;
+  memset(&f->state, 0xee, 4); /* a structure that is copied whole brings what lay in its padding */
   f->clusterUuid[0] = 0xab; f->status = 0; f->cliqueId = 32; f->state = 3; f->healthMask = 0x101; return 0; }
 """
 
@@ -78,8 +82,8 @@ def test_every_answer_comes_back(tmp_path: Path) -> None:
     assert gpu == {
         "name": "NVIDIA B200", "bus_id": "00000000:9a:00.0", "device_id": "2901", "persistence": [1], "ecc": [1, 0],
         "remapped": [1, 2, 1, 0], "ecc_volatile": [3], "ecc_aggregate": [7], "reasons": [72], "power_limit": [800000],
-        "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [1, 1], "memory": [183359],
-        "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 13],
+        "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [0, 1], "memory": [183359],
+        "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 12], "recovery": 4,
         "fabric": {"state": 3, "status": 0, "clique": 32, "health": 0x101, "cluster": "ab" + "00" * 15},
     }  # fmt: skip
 
@@ -90,16 +94,41 @@ def test_summary_takes_the_worst(tmp_path: Path) -> None:
     assert facts["ecc_change_pending"] is True
     assert facts["clocks_event_reasons"] == ["hw_slowdown", "hw_thermal_slowdown"]
     assert (facts["power_capped"], facts["power_limit_w"]) == (1, 800)
-    assert (facts["nvlink_active"], facts["nvlink_inactive"]) == (17, 1)
+    assert (facts["nvlink_active"], facts["nvlink_inactive"]) == (16, 1), (
+        "link 9, of which NVML knows nothing, is not down"
+    )
     assert (facts["pcie_gen_current"], facts["pcie_gen_max"]) == (3, 5)
     assert facts["fabric_state"] == "completed"
     assert facts["fabric_health"] == ["degraded bandwidth"]
     assert facts["nvlink_clique_ids"] == [32]
+    assert facts["gpu_recovery_action"] == "Drain and Reset"
     assert "pcie_width_current" not in facts, "what NVML does not say stays unknown"
+
+
+@pytest.mark.parametrize(("number", "action"), [(0, None), (1, "Reset"), (2, "Reboot"), (77, None)])
+def test_recovery_actions(number: int, action: str | None) -> None:
+    facts = {name: value for name, value, _raw in summary([{"recovery": 0}, {"recovery": number}])}
+    assert facts.get("gpu_recovery_action") == action
+
+
+def test_a_gpu_of_somebody_else_has_not_failed(tmp_path: Path) -> None:
+    """NVML counts GPUs that the device control group of a job keeps away, and says NO_PERMISSION (4) for them."""
+    (tmp_path / "cmd").mkdir()
+    gpus = [{"name": "NVIDIA H100 80GB HBM3", "ecc": [1, 1]}, {"error": 4}, {"error": 15}]
+    (tmp_path / "cmd" / "nvml").write_text(json.dumps({"driver": "580.126.20", "gpus": gpus}))
+    facts = collect(str(tmp_path), only=["gpus"])["facts"]
+    assert (facts["gpu_count_nvml"], facts["gpus_failed"]) == (1, 1)
+
+
+def test_links_of_a_gpu_cut_into_instances_are_not_down() -> None:
+    gpus = [{"links": [0] * 18, "mig": [1, 1]}, {"links": [1] * 18, "mig": [0, 0]}]
+    facts = {name: value for name, value, _raw in summary(gpus)}
+    assert (facts["nvlink_active"], facts["nvlink_inactive"], facts["mig"]) == (18, 0, "enabled")
 
 
 def test_fabric_health_mask() -> None:
     assert fabric_health([0b10]) == []
+    assert fabric_health([0xAA]) == [], "a tray of an NVL72: everything is supported, and false"
     assert fabric_health([0b01, 0b01 << 4]) == ["degraded bandwidth", "route unhealthy"]
     assert fabric_health([5 << 8]) == ["incorrect configuration"]
     assert fabric_health([1 << 8]) == []
@@ -142,6 +171,13 @@ def test_nvidia_smi_says_the_same() -> None:
         0,
         "default",
     )
+
+
+@pytest.mark.parametrize(("word", "number"), [("None", 0), ("Pass-Through", 1), ("VGPU", 2), ("N/A", None)])
+def test_nvidia_smi_tells_how_a_guest_got_the_gpu(word: str, number: int | None) -> None:
+    gpu = f"<gpu><gpu_virtualization_mode><virtualization_mode>{word}</virtualization_mode></gpu_virtualization_mode></gpu>"
+    found = nvidia_smi.parse(f"<nvidia_smi_log>{gpu}</nvidia_smi_log>")["gpus"][0]
+    assert found.get("virtualization") == ([number] if number is not None else None)
 
 
 def test_nvidia_smi_with_other_words() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from pathlib import Path
 
 import pytest
 
-from stackcheck_probes import pci
+from stackcheck_probes import collect, pci
 from stackcheck_probes.host import parse_environ
 from stackcheck_probes.mounts import Mount, parse_mounts
 from stackcheck_probes.probes import cpu, driver, efa, environment, kernellog, netplugin, system, topology
@@ -79,6 +81,133 @@ def test_xid_events_lose_process_names() -> None:
     found = list(kernellog.events(text, kernellog._XID))
     assert [number for number, _message in found] == [119, 120, 79]
     assert found[0][1] == "PCI:0001:00:00: 119, Timeout waiting for RPC from GSP!"
+
+
+XIDS = """
+[171167.620236] NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)
+[171167.621162] NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x4 (Drain and Reset)
+[171170.1] NVRM: Xid (PCI:0018:01:00): 145, pid=876767, name=python3, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008 0x00000001)
+[171170.2] NVRM: Xid (PCI:0018:01:00): 149, NETIR_BER_EVENT Nonfatal XC0 i0 Link 03 (0x00086226 0x00000001 0x00000000)
+[171170.3] NVRM: Xid (PCI:0018:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 00 (0x00000001 0x00000008 0x00000000 0x00000000)
+[171170.4] NVRM: Xid (PCI:0000:dc:00): 45, pid=1818990, name=python3, Ch 00000001 caused by previous Xid 149
+[171170.5] NVRM: Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 94, pid=7194, name=python3, Contained: CE User Channel (0x9). RST: No, D-RST: No
+"""
+
+
+def test_events_of_nvlink_5_that_are_not_fatal_stand_apart(tmp_path: Path) -> None:
+    (tmp_path / "cmd").mkdir()
+    (tmp_path / "cmd" / "kernel-log").write_text(XIDS)
+    facts = collect(str(tmp_path), only=["kernel-log"])["facts"]
+    assert facts["xid"] == [45, 94, 149, 154]
+    assert facts["xid_nonfatal"] == [144, 145, 149]
+
+
+def test_a_kill_for_memory_is_one_kill(tmp_path: Path) -> None:
+    """The kernel writes two lines for it, one that names the group and one that names the process."""
+    (tmp_path / "cmd").mkdir()
+    (tmp_path / "cmd" / "kernel-log").write_text(
+        "[ 10.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,mems_allowed=0-1,oom_memcg=/a,task_memcg=/a,task=python3,pid=7,uid=0\n"
+        "[ 10.2] Memory cgroup out of memory: Killed process 7 (python3) total-vm:1kB, anon-rss:1kB\n"
+        "[ 11.1] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-1,global_oom,task_memcg=/b,task=python3,pid=8,uid=0\n"
+        "[ 11.2] Out of memory: Killed process 8 (python3) total-vm:1kB, anon-rss:1kB\n"
+        "[ 12.1] NVRM: The NVIDIA GPU 0000:c6:00.0\n[ 12.2] NVRM: installed in this system has fallen off the bus and is not\n"
+    )
+    facts = collect(str(tmp_path), only=["kernel-log"])["facts"]
+    assert (facts["oom_kills"], facts["gpu_fell_off_bus"]) == (2, True)
+
+
+def tree(folder: Path, **files: str) -> Path:
+    """Write small files into a node tree."""
+    (folder / "node.json").write_text(json.dumps({"files": files}))
+    return folder
+
+
+def test_an_enroot_container_is_no_host(tmp_path: Path) -> None:
+    start = "# enroot-provenance: docker://example/image\nmkdir -p /workspace\n"
+    here = tree(tmp_path, **{"/.lock": "", "/etc/rc": start, "/etc/rc.local": "", "/proc/version": "Linux"})
+    assert collect(str(here), only=["identity"])["facts"]["container"] == "enroot"
+
+
+def test_ubuntus_signed_modules_are_found(tmp_path: Path) -> None:
+    module = "\0version=580.126.20\0license=Dual MIT/GPL\0"
+    release = "/lib/modules/6.8.0-1044-aws"
+    files = {"/proc/sys/kernel/osrelease": "6.8.0-1044-aws\n", f"{release}/kernel/nvidia-580srv-open/nvidia.ko": module,
+             f"{release}/kernel/nvidia-570srv/bits/nvidia.ko.sig": "x"}  # fmt: skip
+    facts = collect(str(tree(tmp_path, **files)), only=["driver"])["facts"]
+    assert (facts["driver_installed"], facts["driver_installed_flavour"]) == ("580.126.20", "open")
+    files[f"{release}/kernel/nvidia-570srv/nvidia.ko"] = module.replace("580.126.20", "570.195.03")
+    assert "driver_installed" not in collect(str(tree(tmp_path, **files)), only=["driver"])["facts"], (
+        "depmod decides"
+    )
+
+
+def test_the_flavour_gdrdrv_was_built_for(tmp_path: Path) -> None:
+    text = "Version: 2.5\nBuilt for NVIDIA driver flavor: opensource\nUse persistent mapping: yes\ndbg_enabled: 0\ninfo_enabled: 0\n"
+    found = collect(str(tree(tmp_path, **{"/proc/driver/gdrdrv/params": text})), only=["gdrcopy"])
+    assert found["components"]["gdrdrv"][0]["attributes"] == {"flavour": "open"}
+
+
+def test_services_in_another_slice(tmp_path: Path) -> None:
+    """The EKS AMI runs kubelet and containerd in runtime.slice."""
+    units, groups = "/usr/lib/systemd/system", "/sys/fs/cgroup"
+    files = {"/run/systemd/system/x": "", f"{groups}/system.slice/nvidia-persistenced.service/cgroup.procs": "7\n",
+             f"{groups}/runtime.slice/kubelet.service/cgroup.procs": "8\n", f"{units}/nvidia-imex.service": ""}  # fmt: skip
+    facts = collect(str(tree(tmp_path, **files)), only=["services"])["facts"]
+    states = {
+        name: facts[f"service:{name}"] for name in ("nvidia-persistenced", "kubelet", "nvidia-imex", "slurmd")
+    }
+    assert list(states.values()) == ["active", "active", "inactive", "not-found"]
+
+
+def cards(folder: Path, *ports: tuple[str, str, str, str]) -> Path:
+    """Write RDMA devices: name, driver, state and link layer of the one port."""
+    files = {"/sys/bus/pci/x": ""}
+    for index, (name, bound, state, layer) in enumerate(ports):
+        here = f"/sys/class/infiniband/{name}"
+        vendor = "1D0F:EFA2" if bound == "efa" else "15B3:1021"
+        uevent = f"DRIVER={bound}\nPCI_CLASS=20700\nPCI_ID={vendor}\n"
+        files[f"{here}/device/uevent"] = files[f"/sys/bus/pci/devices/0000:{index + 16:02x}:00.0/uevent"] = (
+            uevent
+        )
+        files.update({f"{here}/ports/1/state": state, f"{here}/ports/1/link_layer": layer})
+    return tree(folder, **files)
+
+
+def test_the_toolkit_registers_itself_in_a_file_of_its_own(tmp_path: Path) -> None:
+    own = "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]\nBinaryName = '/usr/bin/nvidia-container-runtime'\n"
+    files = {
+        "/etc/containerd/config.toml": "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+        "/etc/containerd/conf.d/99-nvidia.toml": own,
+    }
+    found = collect(str(tree(tmp_path, **files)), only=["containers"])
+    assert found["facts"]["containerd_nvidia_runtime"] is True
+    assert (
+        found["evidence"]["fact:containerd_nvidia_runtime"]["where"]
+        == "/etc/containerd/conf.d/99-nvidia.toml"
+    )
+
+
+UP, DOWN = "4: ACTIVE\n", "1: DOWN\n"
+
+
+@pytest.mark.parametrize(
+    ("ports", "expected"),
+    [
+        # a DGX: compute over InfiniBand, a storage card with a free port, the management interface of a card with planes
+        ([("mlx5_0", "mlx5_core", UP, "InfiniBand"), ("mlx5_1", "mlx5_core", DOWN, "Ethernet"), ("smi1", "mlx5_core", DOWN, "InfiniBand")],
+         {"nic_count": 2, "ib_devices": 2, "ib_ports_down": 0}),
+        ([("mlx5_0", "mlx5_core", UP, "Ethernet"), ("mlx5_1", "mlx5_core", DOWN, "Ethernet")], {"nic_count": 2, "ib_ports_down": 1}),
+        ([("mlx5_0", "mlx5_core", UP, "InfiniBand"), ("mlx5_1", "mlx5_core", DOWN, "InfiniBand")], {"ib_ports_down": 1}),
+        # p6-b200: the mlx5 ports manage NVSwitches
+        ([("rdmap79s0", "efa", UP, "Unspecified"), ("ibp115s0f0", "mlx5_core", UP, "InfiniBand"), ("ibp116s0f0", "mlx5_core", DOWN, "InfiniBand")],
+         {"nic_count": 1, "efa_devices": 1, "nvlink_controllers": 2, "ib_devices": None, "ib_ports_down": None}),
+    ],
+)  # fmt: skip
+def test_which_rdma_devices_are_network_cards(
+    tmp_path: Path, ports: list[tuple[str, str, str, str]], expected: dict[str, int | None]
+) -> None:
+    facts = collect(str(cards(tmp_path, *ports)), only=["rdma", "efa"])["facts"]
+    assert {name: facts.get(name) for name in expected} == expected
 
 
 def test_switch_errors() -> None:

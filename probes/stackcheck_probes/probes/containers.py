@@ -8,6 +8,7 @@ import re
 from stackcheck_probes.look import Look
 
 _RUNTIME_CONFIG = "/etc/nvidia-container-runtime/config.toml"
+_CONTAINERD = "/etc/containerd/config.toml"
 _CDI = ("/etc/cdi", "/var/run/cdi", "/run/cdi")
 _CGROUP_DRIVER = r"(?m)^\s*SystemdCgroup\s*=\s*(true|false)"
 _CDI_DRIVER = r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?)"
@@ -23,16 +24,16 @@ def containers(look: Look) -> None:
         cgroups = re.search(r"^\s*no-cgroups\s*=\s*(true|false)", config, re.MULTILINE)
         look.fact("nvidia_runtime_no_cgroups", cgroups[1] == "true" if cgroups else None, _RUNTIME_CONFIG)
     _docker(look)
-    text = look.text("/etc/containerd/config.toml")
+    text = look.text(_CONTAINERD)
     match = re.search(_CGROUP_DRIVER, text or "")
     if match:
-        look.fact(
-            "cgroup_driver", "systemd" if match[1] == "true" else "cgroupfs", "/etc/containerd/config.toml"
-        )
+        look.fact("cgroup_driver", "systemd" if match[1] == "true" else "cgroupfs", _CONTAINERD)
     if text:
-        look.fact(
-            "containerd_nvidia_runtime", "nvidia-container-runtime" in text, "/etc/containerd/config.toml"
-        )
+        # the toolkit registers itself in a file of its own since containerd merges them
+        more = [path for path in look.children("/etc/containerd/conf.d") if path.endswith(".toml")]
+        texts = {_CONTAINERD: text, **{path: look.text(path) or "" for path in more}}
+        where = [path for path, content in texts.items() if "nvidia-container-runtime" in content]
+        look.fact("containerd_nvidia_runtime", bool(where), (where or [_CONTAINERD])[0])
     _cdi(look)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
@@ -11,8 +12,9 @@ VERSION_FILE = "/proc/driver/nvidia/version"
 _NVRM = r"NVRM version:\s*(.*?)\s{2,}(\d+(?:\.\d+)+)"
 _NVRM_LOOSE = r"NVRM version:.*?(\d{3,}\.\d+(?:\.\d+)?)"
 _MODULE_NAMES = ("nvidia.ko", "nvidia.ko.xz", "nvidia.ko.gz", "nvidia.ko.zst")
-_MODULE_PLACES = ("updates/dkms", "extra", "kernel/drivers/video", "updates", "kernel/nvidia-server", "weak-updates",
+_MODULE_PLACES = ("updates/dkms", "extra", "kernel/drivers/video", "updates", "weak-updates",
                   "extra/nvidia", "kernel/drivers/video/nvidia", "kernel/drivers/misc")  # fmt: skip
+DRIVER_CONTAINER = "/run/nvidia/driver"
 _MODULE_LIMIT = 256 << 20
 
 
@@ -31,6 +33,14 @@ def kernel_module(look: Look) -> None:
                        attributes={"flavour": _flavour_by_taint(look)})  # fmt: skip
     _installed(look, version or running)
     _parameters(look)
+    if look.is_dir(f"{DRIVER_CONTAINER}/usr"):
+        look.fact(
+            "driver_container",
+            True,
+            DRIVER_CONTAINER,
+            "file",
+            "libraries and services of the driver run in a container",
+        )
 
 
 def parse_version(text: str) -> tuple[str | None, str | None, str]:
@@ -55,12 +65,22 @@ def _installed(look: Look, running: str | None) -> None:
     release = look.text("/proc/sys/kernel/osrelease")
     if not release:
         return
-    for place in _MODULE_PLACES:
-        for name in _MODULE_NAMES:
-            path = f"/lib/modules/{release}/{place}/{name}"
-            if look.exists(path):
-                _report_installed(look, path, running)
-                return
+    found = _modules_in(look, f"/lib/modules/{release}", _MODULE_PLACES)[:1]
+    if not found:
+        # Ubuntu's signed modules lie beside each other, a directory per branch and flavour; of several depmod decides
+        kernel = f"/lib/modules/{release}/kernel"
+        signed = _modules_in(
+            look, kernel, [name for name in look.names(kernel) if name.startswith("nvidia-")]
+        )
+        found = signed if len(signed) == 1 else []
+    for path in found:
+        _report_installed(look, path, running)
+
+
+def _modules_in(look: Look, root: str, places: Iterable[str]) -> list[str]:
+    """Return the files of the driver's module below ``root``, in the order of the places."""
+    paths = (f"{root}/{place}/{name}" for place in places for name in _MODULE_NAMES)
+    return [path for path in paths if look.exists(path)]
 
 
 def _report_installed(look: Look, path: str, running: str | None) -> None:

@@ -24,7 +24,7 @@ def efa(look: Look) -> None:
     if not look.is_dir("/sys/bus/pci"):
         look.note("/sys/bus/pci: not visible here, EFA devices cannot be counted")
         return
-    on_pci = [one for one in pci.devices(look) if one.vendor == pci.AMAZON and one.device.startswith("efa")]
+    on_pci = [one for one in pci.devices(look) if one.is_efa]
     names = [name for name in look.names(RDMA) if _driver_of(look, name) == "efa"]
     look.fact("efa_devices", len(names), RDMA, "sysfs", " ".join(names))
     look.fact("efa_pci_devices", len(on_pci), pci.DEVICES, "sysfs", " ".join(one.address for one in on_pci))

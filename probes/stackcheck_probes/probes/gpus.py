@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from typing import Any
 
-from stackcheck_probes import pci
+from stackcheck_probes import ldcache, pci
 from stackcheck_probes.gpu_summary import summary
 from stackcheck_probes.look import Look
+from stackcheck_probes.probes.system import machine
 
 PROC = "/proc/driver/nvidia/gpus"
 SLOW_NVML = "no answer from NVML in time: without persistence mode every start initialises all GPUs"
-NVML_MISMATCH = 18
+NVML_NO_PERMISSION, NVML_MISMATCH = 4, 18
 
 
 def gpus(look: Look) -> None:
@@ -40,6 +41,9 @@ def _by_pci(look: Look) -> list[pci.Device]:
     if not found:
         return []
     look.seen.update("gpu", {"pci_ids": sorted({one.device for one in found})})
+    passed = [one.address for one in found if one.driver == "vfio-pci"]
+    if passed:
+        look.fact("gpus_passed_through", len(passed), pci.DEVICES, "sysfs", " ".join(passed))
     unbound = [one.address for one in found if one.driver not in ("nvidia", "vfio-pci", "nouveau")]
     look.fact("gpus_without_driver", len(unbound), pci.DEVICES, "sysfs", " ".join(unbound))
     return found
@@ -118,7 +122,9 @@ def _ask(look: Look) -> tuple[dict[str, Any] | None, str]:
 def _has_nvml(look: Look) -> bool:
     places = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
               "/usr/local/nvidia/lib64", "/lib64", *look.host.environ.get("LD_LIBRARY_PATH", "").split(":"))  # fmt: skip
-    return any(place.startswith("/") and look.exists(f"{place}/libnvidia-ml.so.1") for place in places)
+    if any(place.startswith("/") and look.exists(f"{place}/libnvidia-ml.so.1") for place in places):
+        return True
+    return "libnvidia-ml.so.1" in ldcache.read_cache(look.host.files, machine(look))
 
 
 def _failure(look: Look, answer: dict[str, Any], error: str) -> None:
@@ -141,7 +147,14 @@ def _report(look: Look, answer: dict[str, Any], method: str) -> None:
     if ids:
         look.seen.update("gpu", {"pci_ids": sorted(ids)})
     look.fact("gpu_count_nvml", len(found), method, method)
-    look.fact("gpus_failed", len(answer["gpus"]) - len(found), method, method)
+    # NVML counts the GPUs that a control group keeps from us, and then refuses them: they are somebody else's, not broken
+    failed = [
+        gpu
+        for gpu in answer["gpus"]
+        if isinstance(gpu, dict) and gpu.get("error") not in (None, NVML_NO_PERMISSION)
+    ]
+    statuses = " ".join(str(gpu["error"]) for gpu in failed)
+    look.fact("gpus_failed", len(failed), method, method, f"NVML status {statuses}" if failed else "")
     capabilities = {".".join(map(str, gpu["capability"])) for gpu in found if gpu.get("capability")}
     if len(capabilities) == 1:
         look.fact("compute_capability", capabilities.pop(), method, method)

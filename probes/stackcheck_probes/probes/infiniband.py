@@ -9,6 +9,8 @@ from stackcheck_probes.look import Look
 
 RDMA = "/sys/class/infiniband"
 _OFED = r"^\d{2}\.\d{2}-\d+\.\d+\.\d+"
+_MANAGEMENT = r"smi\d+$"
+"""Management interfaces of a card with several planes (ConnectX-8): no cards, and no verbs."""
 
 
 def rdma(look: Look) -> None:
@@ -16,10 +18,20 @@ def rdma(look: Look) -> None:
     look.looked_for("mlnx-ofed")
     if not look.is_dir("/sys/class"):
         return
-    names = look.names(RDMA)
-    look.fact("nic_count", len(names), RDMA, "sysfs", " ".join(names))
-    others = [name for name in names
-              if pci.parse_uevent(look.text(f"{RDMA}/{name}/device/uevent") or "").get("DRIVER") != "efa"]  # fmt: skip
+    drivers = {
+        name: pci.parse_uevent(look.text(f"{RDMA}/{name}/device/uevent") or "").get("DRIVER")
+        for name in look.names(RDMA)
+        if not re.match(_MANAGEMENT, name)
+    }
+    # EC2 has no network cards of Mellanox: beside EFA they are the ports by which NVLSM manages the NVSwitches (P6)
+    controllers = (
+        [name for name, driver in drivers.items() if driver == "mlx5_core"] if pci.has_efa(look) else []
+    )
+    if controllers:
+        look.fact("nvlink_controllers", len(controllers), RDMA, "sysfs", " ".join(controllers))
+    cards = [name for name in drivers if name not in controllers]
+    look.fact("nic_count", len(cards), RDMA, "sysfs", " ".join(cards))
+    others = [name for name in cards if drivers[name] != "efa"]
     if others:
         _ports(look, others)
     version = look.text("/sys/module/mlx5_core/version")
@@ -30,21 +42,29 @@ def rdma(look: Look) -> None:
 
 
 def _ports(look: Look, names: list[str]) -> None:
-    down, rates, layers, firmware = [], [], set(), set()
+    rates, firmware = [], set()
+    up: dict[str, int] = {}
+    down: dict[str, list[str]] = {}
     for name in names:
         for port in look.names(f"{RDMA}/{name}/ports"):
             directory = f"{RDMA}/{name}/ports/{port}"
             state = look.text(f"{directory}/state") or ""
+            layer = look.text(f"{directory}/link_layer") or ""
             if not state.endswith("ACTIVE"):
-                down.append(f"{name}/{port}: {state or 'unknown'}")
+                down.setdefault(layer, []).append(f"{name}/{port}: {state or 'unknown'}")
                 continue
             rate = re.match(r"(\d+)", look.text(f"{directory}/rate") or "")
             rates += [int(rate[1])] if rate else []
-            layers.add(look.text(f"{directory}/link_layer") or "")
+            up[layer] = up.get(layer, 0) + 1
         firmware.add(look.text(f"{RDMA}/{name}/fw_ver") or "")
+    if up.get("InfiniBand"):
+        down.pop(
+            "Ethernet", None
+        )  # storage and management: DGX systems leave the second port of such a card free
+    asleep = [text for texts in down.values() for text in texts]
     where = f"{RDMA}/*/ports/*"
     look.fact("ib_devices", len(names), RDMA, "sysfs", " ".join(names))
-    look.fact("ib_ports_down", len(down), where, "sysfs", "; ".join(down))
+    look.fact("ib_ports_down", len(asleep), where, "sysfs", "; ".join(asleep))
     look.fact("ib_rate_gbps", min(rates) if rates else None, where, "sysfs", " ".join(map(str, rates)))
-    look.fact("ib_link_layer", ", ".join(sorted(layers - {""})) or None, where, "sysfs")
+    look.fact("ib_link_layer", ", ".join(sorted(set(up) - {""})) or None, where, "sysfs")
     look.fact("ib_firmware", sorted(firmware - {""}), f"{RDMA}/*/fw_ver", "sysfs")

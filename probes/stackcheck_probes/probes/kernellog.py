@@ -11,9 +11,10 @@ from stackcheck_probes.look import Look
 _XID = r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)"
 _SXID = r"nvidia-nvswitch\S*: SXid \(PCI:([0-9a-fA-F:.]+)[^)]*\): (\d+),? ?(.*)"
 _LIMITED = r"(\S{1,80}): [\d.]{1,12} Gb/s available PCIe bandwidth, limited by (.*)"
-_OOM = r"Out of memory: Killed process|oom-kill:"
-_FELL = r"GPU has fallen off the bus"
-RELEVANT = r"NVRM|nvidia|SXid|PCIe bandwidth|Out of memory: Killed|oom-kill|[Ee]lastic Fabric Adapter|\befa\b|mlx5|EFA NV"
+_NONFATAL = r"[\w/]+ +Nonfatal\b"  # NVLink 5 (Xid 144 to 150) names unit and gravity: "RLW_RXPIPE Nonfatal XC0 i0 Link 13 ..."
+_OOM = r"[Oo]ut of memory: Killed process"  # one line per kill; "oom-kill:constraint=..." before it tells the same kill
+_FELL = r"has fallen off the bus"
+RELEVANT = r"NVRM|nvidia|SXid|PCIe bandwidth|ut of memory: Killed|oom-kill|[Ee]lastic Fabric Adapter|\befa\b|mlx5|EFA NV"
 SHOWN = 5
 
 
@@ -23,9 +24,19 @@ def kernel_log(look: Look) -> None:
     if text is None:
         return
     for name, pattern in (("xid", _XID), ("sxid", _SXID)):
-        found = {int(number): line for number, line in events(text, pattern)}
-        raw = " | ".join(found[number] for number in sorted(found))
-        look.fact(name, sorted(found), where, "kernel-log", raw)
+        found: dict[int, str] = {}
+        mild: dict[int, str] = {}
+        for number, line in events(text, pattern):
+            (mild if name == "xid" and re.search(rf": {number}, {_NONFATAL}", line) else found)[number] = line
+        for fact, told in ((name, found), (f"{name}_nonfatal", mild)):
+            if told or fact == name:
+                look.fact(
+                    fact,
+                    sorted(told),
+                    where,
+                    "kernel-log",
+                    " | ".join(told[number] for number in sorted(told)),
+                )
     limited = sorted({match[0] for match in re.finditer(_LIMITED, text)})
     look.fact("pcie_bandwidth_limited", limited[:SHOWN], where, "kernel-log")
     look.fact("gpu_fell_off_bus", bool(re.search(_FELL, text)), where, "kernel-log")

@@ -52,7 +52,12 @@ def gdrcopy(look: Look) -> None:
         version, where = (match[1] if match else None), "/proc/driver/gdrdrv/params"
     if version or look.exists("/sys/module/gdrdrv"):
         look.component("gdrdrv", version, where, "sysfs" if where.startswith("/sys") else "procfs", scope="host", loaded=True,
-                       attributes={"flavour": flavour[1].lower() if flavour else None})  # fmt: skip
+                       attributes={"flavour": _flavour(flavour[1]) if flavour else None})  # fmt: skip
+
+
+def _flavour(text: str) -> str:
+    """Return ``open`` or ``proprietary``; gdrdrv writes ``opensource``."""
+    return "open" if text.lower().startswith("open") else text.lower()
 
 
 def peer_memory(look: Look) -> None:

@@ -17,7 +17,12 @@ _KUBELET = (
     "/etc/kubernetes/kubelet/kubelet-config.json",
     "/etc/kubernetes/kubelet/config.json",
 )
-_SLURM_CONF = ("/etc/slurm/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/slurm-llnl/slurm.conf")
+_SLURM_CONF = (
+    "/etc/slurm/slurm.conf",
+    "/opt/slurm/etc/slurm.conf",
+    "/run/slurm/conf/slurm.conf",  # what slurmd fetched, where the controller hands out the configuration
+    "/etc/slurm-llnl/slurm.conf",
+)
 _WANTED = ("TaskPlugin", "ProctrackType", "SelectType", "MpiDefault", "HealthCheckProgram", "PropagateResourceLimits",
            "PropagateResourceLimitsExcept", "TopologyPlugin", "SwitchType")  # fmt: skip
 

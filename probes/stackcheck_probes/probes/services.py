@@ -8,20 +8,24 @@ from stackcheck_probes.look import Look
 
 SERVICES = ("nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm", "nvlsm", "irqbalance", "slurmd",
             "containerd", "docker", "kubelet", "nvidia-cdi-refresh", "amazon-ssm-agent", "munge")  # fmt: skip
-_SLICES = (
-    "/sys/fs/cgroup/system.slice",
-    "/sys/fs/cgroup/systemd/system.slice",
-    "/sys/fs/cgroup/unified/system.slice",
-)
+_HIERARCHIES = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")
 _UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system", "/etc/systemd/system")
 
 
 def services(look: Look) -> None:
     """Report ``active``, ``inactive`` (unit there, no process) or ``not-found``, where systemd runs and can be seen."""
-    directory = next((path for path in _SLICES if look.is_dir(path)), None)
-    if directory is None or not look.exists("/run/systemd/system"):
+    root = next((path for path in _HIERARCHIES if look.is_dir(f"{path}/system.slice")), None)
+    if root is None or not look.exists("/run/systemd/system"):
         return
+    # a unit may name another slice: kubelet and containerd run in runtime.slice of the EKS AMIs
+    others = [
+        f"{root}/{name}"
+        for name in look.names(root)
+        if name.endswith(".slice") and name not in ("system.slice", "user.slice")
+    ]
+    slices = [f"{root}/system.slice", *others]
     for service in SERVICES:
+        directory = next((path for path in slices if look.exists(f"{path}/{service}.service")), slices[0])
         processes = look.text(f"{directory}/{service}.service/cgroup.procs")
         if (processes is None and look.exists(f"{directory}/{service}.service")) or processes:
             state = "active"

@@ -37,8 +37,8 @@ def pcie(look: Look) -> None:
 
 
 def _network(found: list[pci.Device]) -> list[pci.Device]:
-    efa = [one for one in found if one.vendor == pci.AMAZON and one.device.startswith("efa")]
-    return efa + [one for one in found if one.vendor == pci.MELLANOX and one.class_code[:2] == "02"]
+    efa = [one for one in found if one.is_efa]
+    return efa or [one for one in found if one.vendor == pci.MELLANOX and one.class_code[:2] == "02"]
 
 
 def _links(look: Look, name: str, devices: list[pci.Device]) -> None:

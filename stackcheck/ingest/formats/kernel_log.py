@@ -25,7 +25,11 @@ def _licence(draft: Draft, match: re.Match[str], line: Line) -> None:
 
 
 def _xid(draft: Draft, match: re.Match[str], line: Line) -> None:
-    draft.add("xid", int(match[2]), line)
+    # NVLink 5 (Xid 144 to 150) names unit and gravity: "145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (...)"
+    mild = re.match(
+        r",(?: [a-z]{3,4}=[^,]{0,60},){0,2} [\w/]{1,40} {1,3}Nonfatal\b", line.text[match.end() :]
+    )
+    draft.add("xid_nonfatal" if mild else "xid", int(match[2]), line)
     draft.add("xid_devices", match[1], line)
 
 
