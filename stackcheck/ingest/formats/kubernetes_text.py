@@ -6,6 +6,7 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import set_variable
+from stackcheck.ingest.formats.image_names import component_images
 from stackcheck.ingest.formats.node_labels import LABELS, driver_from_parts, label
 from stackcheck.ingest.formats.system import shared_memory
 from stackcheck.ingest.interface import Line
@@ -92,7 +93,7 @@ def read(draft: Draft) -> None:
                 draft, int(match["value"]) << {"k": 10, "m": 20, "g": 30}[match["unit"].lower()], line
             )
         elif match := _IMAGE.match(text):
-            if "/" in match["image"] or ":" in match["image"]:
+            if not component_images(draft, match["image"], line) and re.search("[/:]", match["image"]):
                 draft.single("image", match["image"], line)
         elif match := _KUBELET.match(text):
             draft.component("kubernetes", match[1], line, scope="cluster")
