@@ -56,6 +56,7 @@ def read(draft: Draft) -> None:
     section = ""
     labels: dict[str, str] = {}
     first: Line | None = None
+    gpus: Line | None = None
     for line in draft.source.open():
         text = line.text
         bare = text.lstrip("# ")
@@ -101,6 +102,10 @@ def read(draft: Draft) -> None:
             draft.component("kernel", match[1], line, scope="host")
         elif section in ("limits", "capacity", "allocatable") and (match := _AMOUNT.search(text)):
             _amount(draft, match, section, line)
+            if section == "limits" and match["name"] == "nvidia.com/gpu":
+                gpus = line
+    if gpus and "vpc.amazonaws.com/efa" not in draft.source.text:
+        draft.fact("pod_without_efa", True, gpus)
     if labels and first:
         driver_from_parts(draft, labels, first)
 
