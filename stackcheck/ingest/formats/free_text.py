@@ -11,6 +11,7 @@ from itertools import islice
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.gpu_lines import capability, listed, named
+from stackcheck.ingest.formats.image_names import component_images
 from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
@@ -60,7 +61,7 @@ def read(draft: Draft) -> None:
         if _NOT_A_FACT.search(text):
             continue
         _versions(draft, text, line)
-        if image := _IMAGE.search(text):
+        if not component_images(draft, text, line) and (image := _IMAGE.search(text)):
             draft.single("image", image["image"].rstrip(".,"), line)
         if "|" in text and (arch := _ARCH.search(text)):
             draft.single("arch", arch[1], line)

@@ -6,6 +6,7 @@ import re
 
 from stackcheck.ingest.draft import Draft
 from stackcheck.ingest.formats.env import set_variable
+from stackcheck.ingest.formats.image_names import component_images
 from stackcheck.ingest.formats.node_labels import LABELS, driver_from_parts, label
 from stackcheck.ingest.formats.system import shared_memory
 from stackcheck.ingest.interface import Line
@@ -55,6 +56,7 @@ def read(draft: Draft) -> None:
     section = ""
     labels: dict[str, str] = {}
     first: Line | None = None
+    gpus: Line | None = None
     for line in draft.source.open():
         text = line.text
         bare = text.lstrip("# ")
@@ -92,7 +94,7 @@ def read(draft: Draft) -> None:
                 draft, int(match["value"]) << {"k": 10, "m": 20, "g": 30}[match["unit"].lower()], line
             )
         elif match := _IMAGE.match(text):
-            if "/" in match["image"] or ":" in match["image"]:
+            if not component_images(draft, match["image"], line) and re.search("[/:]", match["image"]):
                 draft.single("image", match["image"], line)
         elif match := _KUBELET.match(text):
             draft.component("kubernetes", match[1], line, scope="cluster")
@@ -100,6 +102,10 @@ def read(draft: Draft) -> None:
             draft.component("kernel", match[1], line, scope="host")
         elif section in ("limits", "capacity", "allocatable") and (match := _AMOUNT.search(text)):
             _amount(draft, match, section, line)
+            if section == "limits" and match["name"] == "nvidia.com/gpu":
+                gpus = line
+    if gpus and "vpc.amazonaws.com/efa" not in draft.source.text:
+        draft.fact("pod_without_efa", True, gpus)
     if labels and first:
         driver_from_parts(draft, labels, first)
 
