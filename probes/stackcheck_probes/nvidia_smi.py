@@ -79,10 +79,12 @@ def _gpu(gpu: ET.Element) -> dict[str, Any]:
         "pcie_width_max": _list(_whole(gpu, f"{link}/link_widths/max_link_width")),
         "replays": _list(_whole(gpu, "pci/replay_counter")),
         "ecc_volatile": _uncorrected(gpu, "volatile"), "ecc_aggregate": _uncorrected(gpu, "aggregate"),
+        "sram_exceeded": _list(_flag(gpu, "ecc_errors/aggregate/sram_threshold_exceeded")),
         "reasons": _reasons(gpu), "gsp": _text(gpu, "gsp_firmware_version"), "fabric": _fabric(gpu),
         "compute_mode": _list(_compute_mode(_text(gpu, "compute_mode"))),
         "memory": _list(_whole(gpu, "fb_memory_usage/total")),
         "clock_graphics": _list(_whole(gpu, "applications_clocks/graphics_clock")),
+        "clock_graphics_default": _list(_whole(gpu, "default_applications_clocks/graphics_clock")),
         "clock_graphics_max": _list(_whole(gpu, "max_clocks/graphics_clock")),
         "recovery_action": _text(gpu, "gpu_recovery_action"),
     }  # fmt: skip

@@ -52,6 +52,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("efa", "EFA devices, driver, installer record", efa.efa),
     Probe("rdma", "RDMA devices and ports", infiniband.rdma),
     Probe("pcie", "PCIe links and NUMA nodes of GPUs and network", topology.pcie),
+    Probe("affinity", "CPUs of the process beside its GPUs", topology.affinity, SLOWER),
     Probe("iommu", "IOMMU mode", topology.iommu),
     Probe("acs", "PCIe access control on bridges", topology.access_control),
     Probe("cpu", "governor, idle states, NUMA, clock source", cpu.processor),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from stackcheck_probes import pci
 from stackcheck_probes.look import Look
+from stackcheck_probes.probes.topology import link_gbps
 
 RDMA = "/sys/class/infiniband"
 _OFED = r"^\d{2}\.\d{2}-\d+\.\d+\.\d+"
@@ -31,6 +33,7 @@ def rdma(look: Look) -> None:
 
 def _ports(look: Look, names: list[str]) -> None:
     down, rates, layers, firmware = [], [], set(), set()
+    fastest: dict[str, int] = {}
     for name in names:
         for port in look.names(f"{RDMA}/{name}/ports"):
             directory = f"{RDMA}/{name}/ports/{port}"
@@ -40,6 +43,7 @@ def _ports(look: Look, names: list[str]) -> None:
                 continue
             rate = re.match(r"(\d+)", look.text(f"{directory}/rate") or "")
             rates += [int(rate[1])] if rate else []
+            fastest[name] = max(fastest.get(name, 0), int(rate[1]) if rate else 0)
             layers.add(look.text(f"{directory}/link_layer") or "")
         firmware.add(look.text(f"{RDMA}/{name}/fw_ver") or "")
     where = f"{RDMA}/*/ports/*"
@@ -47,4 +51,19 @@ def _ports(look: Look, names: list[str]) -> None:
     look.fact("ib_ports_down", len(down), where, "sysfs", "; ".join(down))
     look.fact("ib_rate_gbps", min(rates) if rates else None, where, "sysfs", " ".join(map(str, rates)))
     look.fact("ib_link_layer", ", ".join(sorted(layers - {""})) or None, where, "sysfs")
+    _bottlenecks(look, fastest)
     look.fact("ib_firmware", sorted(firmware - {""}), f"{RDMA}/*/fw_ver", "sysfs")
+
+
+def _bottlenecks(look: Look, fastest: dict[str, int]) -> None:
+    """Devices whose port is faster than their PCIe link. A card with several links (its functions share one image id) is left out."""
+    cards = Counter(look.text(f"{RDMA}/{name}/sys_image_guid") or name for name in fastest)
+    slow, known = [], 0
+    for name, rate in sorted(fastest.items()):
+        link = link_gbps(look, f"{RDMA}/{name}/device")
+        if link is None or not rate or cards[look.text(f"{RDMA}/{name}/sys_image_guid") or name] > 1:
+            continue
+        known += 1
+        slow += [f"{name}: port {rate} Gb/s, PCIe {link} Gb/s"] if link < rate else []
+    if known:
+        look.fact("nics_below_port_rate", slow, f"{RDMA}/*/device/current_link_*", "sysfs")
