@@ -9,6 +9,7 @@ from stackcheck_probes.probes import (
     cpu,
     driver,
     efa,
+    engines,
     environment,
     gpus,
     infiniband,
@@ -67,6 +68,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("packages", "Python environments and what is installed in them", packages.packages, SLOW),
     Probe("loader", "what the loader would take, what it cannot find", loading.loader, SLOWER),
     Probe("net-plugin", "the network plug-in NCCL would open", netplugin.net_plugin, SLOWER),
+    Probe("engines", "attention kernels inside vLLM", engines.engines, SLOW),
     Probe("triton", "assemblers of Triton", toolkit.assemblers, SLOW),
     # the last, as a second process of ours works for them meanwhile
     Probe(

@@ -130,6 +130,18 @@ def assembler(release: str) -> Callable[[Tree, str], None]:
     return change
 
 
+def vllm(*attention: str) -> Callable[[Tree, str], None]:
+    """Install a vLLM with these FlashAttention modules."""
+
+    def change(tree: Tree, _base: str) -> None:
+        site = "/opt/pytorch/lib/python3.12/site-packages"
+        tree.wheel(site, "vllm", "0.28.0")
+        for name in attention:
+            tree.small[f"{site}/vllm/vllm_flash_attn/_vllm_{name}_C.abi3.so"] = ""
+
+    return change
+
+
 def inbox(flavour: str, kernel: str) -> Callable[[Tree, str], None]:
     """Take MOFED and nvidia-peermem away: the kernel's own mlx5 driver."""
     title = (
@@ -219,6 +231,15 @@ STATES = (
     State("another provider excluded", P5, "env-fi-provider-not-efa", job(FI_PROVIDER="^tcp"), silent=True),
     State("RDMA switched off in words", P5, "env-device-rdma-off", job(FI_EFA_USE_DEVICE_RDMA="no")),
     State("the check switched off in words", P5, "env-ofi-gdr-check-off", job(OFI_NCCL_DISABLE_GDR_REQUIRED_CHECK="True")),
+    State("a tuner that is none", P5, "env-tuner-is-none", both(assembler("12.4"), job(NCCL_TUNER_PLUGIN="/opt/old/bin/ptxas"))),
+    State("the plug-in's own tuner", P5, "env-tuner-is-none",
+          job(NCCL_TUNER_PLUGIN="/opt/amazon/ofi-nccl/lib/libnccl-ofi-tuner.so"), silent=True),
+    State("a tuner that is not there: NCCL asks the network plug-in", P5, "env-tuner-is-none", job(NCCL_TUNER_PLUGIN="/opt/gone.so"), silent=True),
+    State("arguments checked by NCCL", P5, "env-nccl-check-mode", job(NCCL_CHECK_MODE="DEBUG_GLOBAL")),
+    State("vLLM without FlashAttention 3 on Hopper", P5, "vllm-without-flash-attention-3", vllm("fa2")),
+    State("vLLM with FlashAttention 3", P5, "vllm-without-flash-attention-3", vllm("fa2", "fa3"), silent=True),
+    State("vLLM of other file names", P5, "vllm-without-flash-attention-3", vllm(), silent=True),
+    State("FlashAttention 3 is for Hopper", B200, "vllm-without-flash-attention-3", vllm("fa2"), silent=True),
     State("thread blocks by the newer name", P5, "env-min-ctas", job(NCCL_MIN_CTAS="32")),
 )  # fmt: skip
 
