@@ -130,6 +130,13 @@ def assembler(release: str) -> Callable[[Tree, str], None]:
     return change
 
 
+def cdi(driver: str) -> Callable[[Tree, str], None]:
+    """Write a CDI specification for that driver."""
+    library = f"/usr/lib/x86_64-linux-gnu/libcuda.so.{driver}"
+    text = f"cdiVersion: 0.5.0\ncontainerEdits:\n  mounts:\n  - containerPath: {library}\n    hostPath: {library}\n"
+    return files()({"/etc/cdi/nvidia.yaml": text})
+
+
 def vllm(*attention: str) -> Callable[[Tree, str], None]:
     """Install a vLLM with these FlashAttention modules."""
 
@@ -235,6 +242,8 @@ STATES = (
     State("the plug-in's own tuner", P5, "env-tuner-is-none",
           job(NCCL_TUNER_PLUGIN="/opt/amazon/ofi-nccl/lib/libnccl-ofi-tuner.so"), silent=True),
     State("a tuner that is not there: NCCL asks the network plug-in", P5, "env-tuner-is-none", job(NCCL_TUNER_PLUGIN="/opt/gone.so"), silent=True),
+    State("a CDI file of the driver before", P5, "cdi-of-another-driver", cdi("580.95.05")),
+    State("a CDI file of this driver", P5, "cdi-of-another-driver", cdi("580.126.20"), silent=True),
     State("arguments checked by NCCL", P5, "env-nccl-check-mode", job(NCCL_CHECK_MODE="DEBUG_GLOBAL")),
     State("vLLM without FlashAttention 3 on Hopper", P5, "vllm-without-flash-attention-3", vllm("fa2")),
     State("vLLM with FlashAttention 3", P5, "vllm-without-flash-attention-3", vllm("fa2", "fa3"), silent=True),
