@@ -51,23 +51,35 @@ def summary(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
     add("mig", values("mig"), lambda n: "enabled" if any(n) else "disabled")
     add("compute_mode", values("compute_mode"), lambda n: COMPUTE_MODES.get(max(n), str(max(n))))
     add("virtualization", values("virtualization"), lambda n: VIRTUALIZATION.get(max(n), str(max(n))))
+    add("ecc_sram_threshold_exceeded", values("sram_exceeded"), sum)
     add("clock_application_mhz", values("clock_graphics"), min)
     add("clock_graphics_max_mhz", values("clock_graphics_max"), min)
     add("clock_application_memory_mhz", values("clock_memory"), min)
     add("clock_memory_max_mhz", values("clock_memory_max"), min)
     add("gpu_memory_mib", values("memory"), min)
-    facts += _capped(found) + _reasons(found) + _links(found) + _fabric(found)
-    actions = sorted({action for gpu in found for action in [_action(gpu)] if action} - {"None"})
-    if actions:
-        facts.append(("gpu_recovery_action", ", ".join(actions), ""))
-    return facts
+    return facts + [
+        fact for told in (_capped, _lowered, _reasons, _links, _fabric, _recovery) for fact in told(found)
+    ]
 
 
-def _action(gpu: dict[str, Any]) -> str | None:
-    """Return what the driver asks for: nvidia-smi's words, or the number NVML gives for them (a new number is no finding)."""
-    if gpu.get("recovery_action"):
-        return str(gpu["recovery_action"])
-    return RECOVERY_ACTIONS.get(gpu["recovery"]) if isinstance(gpu.get("recovery"), int) else None
+def _recovery(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
+    """What the driver asks for, if anything: NVML tells a number (a new one is no finding), nvidia-smi the word."""
+    told = [gpu.get("recovery_action") for gpu in found]
+    told += [RECOVERY_ACTIONS.get(gpu["recovery"][0]) for gpu in found if gpu.get("recovery")]
+    actions = sorted({str(action) for action in told if action} - {"None"})
+    return [("gpu_recovery_action", ", ".join(actions), "")] if actions else []
+
+
+def _lowered(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
+    """Application clocks below the board's own default: that is below the maximum on some boards, so only this says that somebody set them."""
+    pairs = [(gpu[key][0], gpu[f"{key}_default"][0]) for gpu in found for key in ("clock_graphics", "clock_memory")
+             if gpu.get(key) and gpu.get(f"{key}_default")]  # fmt: skip
+    lowered = sum(clock < default for clock, default in pairs)
+    return (
+        [("clocks_lowered", lowered, " ".join(f"{clock}/{default} MHz" for clock, default in pairs))]
+        if pairs
+        else []
+    )
 
 
 def _capped(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
@@ -90,7 +102,14 @@ def _links(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
         return []
     raw = " ".join(f"{sum(links)}/{len(links)}" for links in states)
     inactive = sum(len(links) - sum(links) for links in states)
-    return [("nvlink_active", min(sum(links) for links in states), raw), ("nvlink_inactive", inactive, raw)]
+    facts: list[tuple[str, Any, str]] = [
+        ("nvlink_active", min(sum(links) for links in states), raw), ("nvlink_inactive", inactive, raw),
+    ]  # fmt: skip
+    speeds = [speed for gpu in found for speed in gpu.get("link_speeds", ())]
+    if speeds:
+        raw = " ".join(map(str, sorted(set(speeds))))
+        facts += [("nvlink_mbs", min(speeds), raw), ("nvlink_mbs_max", max(speeds), raw)]
+    return facts
 
 
 def _fabric(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
@@ -108,6 +127,19 @@ def _fabric(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
     if masks:
         facts.append(("fabric_health", fabric_health(masks), " ".join(hex(mask) for mask in masks)))
     facts.append(("nvlink_clique_ids", sorted({int(info.get("clique") or 0) for info in infos}), raw))
+    members = {
+        (str(info.get("cluster")), info.get("clique"))
+        for info in infos
+        if info["state"] == 3 and not info.get("status")
+    }
+    if members:
+        facts.append(
+            (
+                "nvlink_partitions",
+                len(members),
+                " ".join(f"{cluster}/{clique}" for cluster, clique in sorted(members)),
+            )
+        )
     return facts
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stackcheck_probes.tree import TreeFiles
 
 PROCESS_LIMIT = 16 << 20
+GIVEN = "environment that was given"  # by --env-file or the caller, not read from a process
 
 
 class FileSystem(Protocol):
@@ -78,7 +79,7 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
     """
     proc = f"/proc/{pid}" if pid else "/proc/self"
     root = _other_root(pid) if pid else None
-    where = "environment of the probe"
+    where = GIVEN if environ is not None else "environment of the probe"
     refused = ""
     if environ is None and pid:
         environ, refused = _environ_of(proc)
@@ -110,8 +111,9 @@ def tree_host(root: str, environ: Mapping[str, str] | None = None) -> Host:
     ``environ`` replaces the captured environment (``root/environ``); a plain image has none.
     """
     tree = _tree(root)
-    where = "environ of the tree"
+    where = GIVEN
     if environ is None:
+        where = "environ of the tree"
         environ = _captured_environ(tree)
     return Host(
         files=tree,

@@ -12,7 +12,9 @@ from typing import Any
 UINT, ULONG = ctypes.c_uint, ctypes.c_ulonglong
 INVALID_ARGUMENT, NOT_SUPPORTED = 2, 3
 MAX_LINKS = 36
-RECOVERY_ACTION = 230
+NVLINK_SPEED = 164  # NVML_FI_DEV_NVLINK_GET_SPEED; its scope is the link
+RECOVERY_ACTION = 230  # NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
+UNSIGNED = 1  # NVML_VALUE_TYPE_UNSIGNED_INT
 
 
 class Pci(ctypes.Structure):
@@ -39,19 +41,25 @@ class ConfidentialComputing(ctypes.Structure):
     _fields_ = [("environment", UINT), ("feature", UINT), ("tools", UINT)]
 
 
+class SramErrors(ctypes.Structure):
+    """nvmlEccSramErrorStatus_v1_t: uncorrectable and corrected counts since ever and since start, buckets, the driver's own limit."""
+
+    _fields_ = [("version", UINT), ("counts", ULONG * 11), ("exceeded", UINT)]
+
+
+class FieldValue(ctypes.Structure):
+    """nvmlFieldValue_t; ``value`` is a union of numbers of at most eight bytes."""
+
+    _fields_ = [
+        ("field", UINT), ("scope", UINT), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+        ("kind", UINT), ("status", UINT), ("value", ULONG),
+    ]  # fmt: skip
+
+
 class Memory(ctypes.Structure):
     """nvmlMemory_t."""
 
     _fields_ = [("total", ULONG), ("free", ULONG), ("used", ULONG)]
-
-
-class Field(ctypes.Structure):
-    """nvmlFieldValue_t; the value is a union of eight bytes."""
-
-    _fields_ = [
-        ("id", UINT), ("scope", UINT), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
-        ("kind", UINT), ("status", UINT), ("value", ULONG),
-    ]  # fmt: skip
 
 
 def call(library: Any, name: str, *arguments: Any) -> Any:
@@ -94,25 +102,36 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def links(library: Any, device: Any) -> list[int]:
-    """Return the state (1 active, 0 not) of each NVLink of which NVML knows it, until there is no such link."""
-    states = []
+def links(library: Any, device: Any) -> dict[int, int]:
+    """Return the state (1 active, 0 not) of each NVLink of which NVML knows it, by number, until there is no such link."""
+    states = {}
     for link in range(MAX_LINKS):
         state = UINT()
         status = call(library, "nvmlDeviceGetNvLinkState", device, UINT(link), ctypes.byref(state))
         if status in (None, INVALID_ARGUMENT, NOT_SUPPORTED):
             break
         if status == 0:
-            states.append(state.value)
+            states[link] = state.value
     return states
 
 
-def recovery(library: Any, device: Any) -> Any:
-    """Return the number of the action the driver asks for (0: none), or None where the driver does not know the field."""
-    field = Field(id=RECOVERY_ACTION)
-    if call(library, "nvmlDeviceGetFieldValues", device, ctypes.c_int(1), ctypes.byref(field)) != 0:
+def fields(library: Any, device: Any, field: int, scopes: list[int]) -> list[Any]:
+    """Return a field of NVML for each scope (such as a link); None where it gives no unsigned number."""
+    values = (FieldValue * len(scopes))(*[FieldValue(field=field, scope=scope) for scope in scopes])
+    if (
+        not scopes
+        or call(library, "nvmlDeviceGetFieldValues", device, ctypes.c_int(len(scopes)), values) != 0
+    ):
+        return []
+    return [one.value & 0xFFFFFFFF if one.status == 0 and one.kind == UNSIGNED else None for one in values]
+
+
+def sram(library: Any, device: Any) -> Any:
+    """Return whether the driver says that the uncorrectable errors of the SRAM are above its limit, or None."""
+    errors = SramErrors(version=ctypes.sizeof(SramErrors) | 1 << 24)
+    if call(library, "nvmlDeviceGetSramEccErrorStatus", device, ctypes.byref(errors)) != 0:
         return None
-    return field.value & 0xFFFFFFFF if field.status == 0 else None
+    return [int(errors.exceeded != 0)]
 
 
 def fabric(library: Any, device: Any) -> Any:
@@ -148,12 +167,19 @@ def gpu(library: Any, device: Any) -> dict[str, Any]:
     for key, kind in (("clock_graphics", 0), ("clock_memory", 2)):
         result[key] = number(library, "nvmlDeviceGetApplicationsClock", device, UINT(kind))
         result[key + "_max"] = number(library, "nvmlDeviceGetMaxClockInfo", device, UINT(kind))
+        result[key + "_default"] = number(
+            library, "nvmlDeviceGetDefaultApplicationsClock", device, UINT(kind)
+        )
     memory = Memory()
     if call(library, "nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory)) == 0:
         result["memory"] = [memory.total >> 20]
     result["gsp"] = text(library, "nvmlDeviceGetGspFirmwareVersion", 80, device)
-    result["links"] = links(library, device)
-    result["recovery"] = recovery(library, device)
+    result["sram_exceeded"] = sram(library, device)
+    result["recovery"] = [one for one in fields(library, device, RECOVERY_ACTION, [0]) if one is not None]
+    states = links(library, device)
+    result["links"] = list(states.values())
+    up = [link for link, state in states.items() if state]
+    result["link_speeds"] = [one for one in fields(library, device, NVLINK_SPEED, up) if one]
     result["fabric"] = fabric(library, device)
     return {key: value for key, value in result.items() if value not in (None, [])}
 

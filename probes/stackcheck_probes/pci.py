@@ -36,6 +36,11 @@ class Device(NamedTuple):
         return self.vendor == AMAZON and self.device.startswith("efa")
 
     @property
+    def is_nvswitch(self) -> bool:
+        """Tell whether it is an NVSwitch that the driver took; those of the fifth NVLink generation are not on this bus."""
+        return self.vendor == NVIDIA and self.driver == "nvidia-nvswitch"
+
+    @property
     def is_bridge(self) -> bool:
         """Tell whether it is a PCI-to-PCI bridge (a port of a switch or of the root complex)."""
         return self.class_code[:4] == "0604"

@@ -9,6 +9,7 @@ from stackcheck_probes.probes import (
     cpu,
     driver,
     efa,
+    engines,
     environment,
     gpus,
     infiniband,
@@ -52,6 +53,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("efa", "EFA devices, driver, installer record", efa.efa),
     Probe("rdma", "RDMA devices and ports", infiniband.rdma),
     Probe("pcie", "PCIe links and NUMA nodes of GPUs and network", topology.pcie),
+    Probe("affinity", "CPUs of the process beside its GPUs", topology.affinity, SLOWER),
     Probe("iommu", "IOMMU mode", topology.iommu),
     Probe("acs", "PCIe access control on bridges", topology.access_control),
     Probe("cpu", "governor, idle states, NUMA, clock source", cpu.processor),
@@ -66,6 +68,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("packages", "Python environments and what is installed in them", packages.packages, SLOW),
     Probe("loader", "what the loader would take, what it cannot find", loading.loader, SLOWER),
     Probe("net-plugin", "the network plug-in NCCL would open", netplugin.net_plugin, SLOWER),
+    Probe("engines", "attention kernels inside vLLM", engines.engines, SLOW),
     Probe("triton", "assemblers of Triton", toolkit.assemblers, SLOW),
     # the last, as a second process of ours works for them meanwhile
     Probe(

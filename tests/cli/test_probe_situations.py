@@ -80,7 +80,7 @@ def test_a_healthy_node_stays_green(call: Call, tmp_path: Path, name: str) -> No
 
 
 BROKEN: dict[str, tuple[str, dict[str, str], list[str], str]] = {
-    "gpu-that-waits-for-a-reset": (P5, {"/cmd/nvml": nvml(P5, recovery=1)}, [], "health-recovery-action"),
+    "gpu-that-waits-for-a-reset": (P5, {"/cmd/nvml": nvml(P5, recovery=[1])}, [], "health-recovery-action"),
     "link-event-that-is-fatal": (GB200, {"/cmd/kernel-log": "[9.1] NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x021425c6)\n"},
                                  [], "xid-144-nvlink5"),
     "imex-domain-down": (GB200, {"/cmd/nvidia-imex-ctl": "Domain State: DOWN\n"}, [], "imex-domain-down"),

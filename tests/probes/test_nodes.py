@@ -197,7 +197,8 @@ def test_an_aws_container() -> None:
 TORCH_CODE = "torch: sm_75 sm_80 sm_86 sm_90 sm_90a sm_100 sm_100a sm_120"
 FAULTS: dict[str, dict[str, Any]] = {
     "p5.48xlarge+gdrdrv-missing": {"module:gdrdrv": False, "device:/dev/gdrdrv": False, "gdrdrv_installed": "2.5.1"},
-    "p5.48xlarge+fabric-manager-mismatch": {"fabric_state": "not started", "service:nvidia-fabricmanager": "inactive"},
+    "p5.48xlarge+fabric-manager-mismatch": {
+        "fabric_state": "not started", "nvlink_partitions": None, "service:nvidia-fabricmanager": "inactive"},
     "p5.48xlarge+efa-interfaces-missing": {"efa_devices": 24, "efa_pci_devices": 24, "nic_count": 24, "rdma_device_nodes": 24},
     "p5.48xlarge+memlock-low": {"memlock_kb": 64, "limit:memlock": 64},
     "dlc-pytorch-2.9+shm-small": {"limit:shm": 64 << 20, "shm_bytes": 64 << 20},

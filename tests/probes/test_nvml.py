@@ -21,9 +21,11 @@ SOURCE = r"""
 #include <stdio.h>
 typedef struct { char legacy[16]; unsigned domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; } nvmlPciInfo_t;
 typedef struct { unsigned version; unsigned char clusterUuid[16]; unsigned status; unsigned cliqueId; unsigned char state; unsigned healthMask; } fabric_t;
-typedef struct { unsigned fieldId, scopeId; long long timestamp, latencyUsec; int valueType, nvmlReturn; union { unsigned uiVal; unsigned long long ullVal; } value; } nvmlFieldValue_t;
 typedef struct { unsigned environment, ccFeature, devToolsMode; } conf_t;
 typedef struct { unsigned long long total, free, used; } memory_t;
+typedef struct { unsigned version; unsigned long long counts[11]; unsigned bThresholdExceeded; } sram_t;
+typedef struct { unsigned fieldId, scopeId; long long timestamp, latencyUsec; unsigned valueType, nvmlReturn;
+  union { double d; unsigned u; unsigned long long l; } value; } field_t;
 typedef struct device *nvmlDevice_t;
 int nvmlInit_v2(void) { INIT }
 int nvmlShutdown(void) { return 0; }
@@ -49,8 +51,20 @@ int nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *a, unsigned *b) { *a = 0; *b 
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, memory_t *m) { m->total = 192265846784ull; return 0; }
 int nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t d, char *v) { strcpy(v, "580.126.20"); return 0; }
 int nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned l, unsigned *s) { if (l >= 18) return 2; if (l == 9) return 999; *s = l != 4; return 0; }
-int nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v) {
-  memset(&v->value, 0xee, sizeof v->value); v->valueType = 1; v->value.uiVal = 4; v->nvmlReturn = n == 1 && v->fieldId == 230 ? 0 : 3; return 0; }
+int nvmlDeviceGetApplicationsClock(nvmlDevice_t d, unsigned k, unsigned *v) { *v = k ? 3996 : 1500; return 0; }
+int nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t d, unsigned k, unsigned *v) { *v = k ? 3996 : 1965; return 0; }
+int nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t d, sram_t *s) {
+  if (s->version != (sizeof(sram_t) | 1u << 24)) return 25;
+  s->counts[0] = 9; s->bThresholdExceeded = 1; return 0; }
+int nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, field_t *v) {
+  for (int i = 0; i < n; i++) {
+    v[i].valueType = 1; v[i].nvmlReturn = 0; v[i].value.l = ~0ull;
+    if (v[i].fieldId == 230) v[i].value.u = 4;
+    else if (v[i].fieldId != 164 || v[i].scopeId == 7) v[i].nvmlReturn = 3;
+    else if (v[i].scopeId == 8) { v[i].valueType = 0; v[i].value.d = 1.0; }
+    else v[i].value.u = v[i].scopeId == 2 ? 26562 : 53125;
+  }
+  return 0; }
 int nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d, fabric_t *f) {
   if (f->version != 0x02000024) return 25;
   memset(&f->state, 0xee, 4); /* a structure that is copied whole brings what lay in its padding */
@@ -83,7 +97,9 @@ def test_every_answer_comes_back(tmp_path: Path) -> None:
         "name": "NVIDIA B200", "bus_id": "00000000:9a:00.0", "device_id": "2901", "persistence": [1], "ecc": [1, 0],
         "remapped": [1, 2, 1, 0], "ecc_volatile": [3], "ecc_aggregate": [7], "reasons": [72], "power_limit": [800000],
         "power_default": [1000000], "pcie_gen": [3], "pcie_gen_max": [5], "capability": [10, 0], "mig": [0, 1], "memory": [183359],
-        "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 12], "recovery": 4,
+        "gsp": "580.126.20", "links": [1, 1, 1, 1, 0, *[1] * 12], "link_speeds": [53125, 53125, 26562, *[53125] * 11],
+        "clock_graphics": [1500], "clock_graphics_default": [1965], "clock_memory": [3996], "clock_memory_default": [3996],
+        "sram_exceeded": [1], "recovery": [4],
         "fabric": {"state": 3, "status": 0, "clique": 32, "health": 0x101, "cluster": "ab" + "00" * 15},
     }  # fmt: skip
 
@@ -97,6 +113,9 @@ def test_summary_takes_the_worst(tmp_path: Path) -> None:
     assert (facts["nvlink_active"], facts["nvlink_inactive"]) == (16, 1), (
         "link 9, of which NVML knows nothing, is not down"
     )
+    assert (facts["nvlink_mbs"], facts["nvlink_mbs_max"], facts["nvlink_partitions"]) == (26562, 53125, 1)
+    assert (facts["clocks_lowered"], facts["ecc_sram_threshold_exceeded"]) == (1, 1)
+    assert facts["gpu_recovery_action"] == "Drain and Reset"
     assert (facts["pcie_gen_current"], facts["pcie_gen_max"]) == (3, 5)
     assert facts["fabric_state"] == "completed"
     assert facts["fabric_health"] == ["degraded bandwidth"]
@@ -107,7 +126,7 @@ def test_summary_takes_the_worst(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "action"), [(0, None), (1, "Reset"), (2, "Reboot"), (77, None)])
 def test_recovery_actions(number: int, action: str | None) -> None:
-    facts = {name: value for name, value, _raw in summary([{"recovery": 0}, {"recovery": number}])}
+    facts = {name: value for name, value, _raw in summary([{"recovery": [0]}, {"recovery": [number]}])}
     assert facts.get("gpu_recovery_action") == action
 
 

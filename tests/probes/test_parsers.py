@@ -313,3 +313,9 @@ def test_only_installed_packages_of_dpkg_count() -> None:
         "Package: c\nVersion: 3\n"
     )
     assert dict(parse_status(text)) == {"a": "1"}
+
+
+def test_lists_of_processors() -> None:
+    assert topology.parse_cpulist("0-2,96-97,7") == {0, 1, 2, 7, 96, 97}
+    assert topology.parse_cpulist("") == set()
+    assert len(topology.parse_cpulist("0-99999999999")) == 65536, "a hostile list costs no memory"

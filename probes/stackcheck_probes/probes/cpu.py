@@ -79,7 +79,20 @@ def memory(look: Look) -> None:
         look.fact(fact, look.number(path), path, "procfs")
     line = look.text("/proc/cmdline") or ""
     match = re.search(r"\binit_on_alloc=([01])\b", line)
-    look.fact("init_on_alloc", match[1] == "1" if match else None, "/proc/cmdline", "procfs")
+    if match:
+        look.fact("init_on_alloc", match[1] == "1", "/proc/cmdline", "procfs", match[0])
+        return
+    path = f"/boot/config-{look.text('/proc/sys/kernel/osrelease') or ''}"
+    built = re.search(
+        r"^(?:# )?CONFIG_INIT_ON_ALLOC_DEFAULT_ON(?:=y| is not set)$", look.text(path) or "", re.MULTILINE
+    )
+    look.fact(
+        "init_on_alloc_default",
+        not built[0].startswith("#") if built else None,
+        path,
+        "file",
+        built[0] if built else "",
+    )
 
 
 def parse_meminfo(text: str) -> dict[str, int]:

@@ -138,12 +138,12 @@ def parse_modinfo(data: bytes) -> dict[str, str]:
 
 
 def _parameters(look: Look) -> None:
-    """Module parameters that change what the node can do."""
+    """Module parameters that change what the node can do; one that is shown empty has the driver's default."""
     text = look.text("/proc/driver/nvidia/params")
     pairs = (line.partition(":") for line in (text or "").splitlines())
     values = {key.strip(): value.strip().strip('"') for key, colon, value in pairs if colon}
     names = {"RegistryDwords": "driver_registry_dwords", "CoherentGPUMemoryMode": "coherent_gpu_memory_mode",
              "EnableGpuFirmware": "driver_enable_gpu_firmware", "DmaRemapPeerMmio": "driver_dma_remap_peer_mmio"}  # fmt: skip
     for key, fact in names.items():
-        if values.get(key):
+        if key in values:
             look.fact(fact, values[key], "/proc/driver/nvidia/params", "procfs", f"{key}: {values[key]}")

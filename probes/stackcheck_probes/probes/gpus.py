@@ -40,6 +40,8 @@ def _by_pci(look: Look) -> list[pci.Device]:
     look.fact("gpu_count_pci", len(found), pci.DEVICES, "sysfs", addresses)
     if not found:
         return []
+    switches = [one.address for one in pci.devices(look) if one.is_nvswitch]
+    look.fact("nvswitches_pci", len(switches), pci.DEVICES, "sysfs", " ".join(switches))
     look.seen.update("gpu", {"pci_ids": sorted({one.device for one in found})})
     passed = [one.address for one in found if one.driver == "vfio-pci"]
     if passed:
@@ -62,6 +64,8 @@ def _by_procfs(look: Look) -> list[str | None]:
     firmware.discard("")
     if models:
         look.fact("gpu_count_driver", len(models), PROC, "procfs")
+        shown = [address for address in look.names(PROC) if look.exists(f"{pci.DEVICES}/{address}/uevent")]
+        look.fact("gpus_in_sysfs", len(shown), pci.DEVICES, "sysfs", " ".join(shown))
     if firmware:
         look.fact("gsp_firmware", ", ".join(sorted(firmware)), f"{PROC}/*/information", "procfs")
     return models

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from stackcheck_probes import pci
 from stackcheck_probes.look import Look
+from stackcheck_probes.probes.topology import link_gbps
 
 RDMA = "/sys/class/infiniband"
 _OFED = r"^\d{2}\.\d{2}-\d+\.\d+\.\d+"
@@ -45,6 +47,7 @@ def _ports(look: Look, names: list[str]) -> None:
     rates, firmware = [], set()
     up: dict[str, int] = {}
     down: dict[str, list[str]] = {}
+    fastest: dict[str, int] = {}
     for name in names:
         for port in look.names(f"{RDMA}/{name}/ports"):
             directory = f"{RDMA}/{name}/ports/{port}"
@@ -56,6 +59,7 @@ def _ports(look: Look, names: list[str]) -> None:
             rate = re.match(r"(\d+)", look.text(f"{directory}/rate") or "")
             rates += [int(rate[1])] if rate else []
             up[layer] = up.get(layer, 0) + 1
+            fastest[name] = max(fastest.get(name, 0), int(rate[1]) if rate else 0)
         firmware.add(look.text(f"{RDMA}/{name}/fw_ver") or "")
     if up.get("InfiniBand"):
         down.pop(
@@ -67,4 +71,19 @@ def _ports(look: Look, names: list[str]) -> None:
     look.fact("ib_ports_down", len(asleep), where, "sysfs", "; ".join(asleep))
     look.fact("ib_rate_gbps", min(rates) if rates else None, where, "sysfs", " ".join(map(str, rates)))
     look.fact("ib_link_layer", ", ".join(sorted(set(up) - {""})) or None, where, "sysfs")
+    _bottlenecks(look, fastest)
     look.fact("ib_firmware", sorted(firmware - {""}), f"{RDMA}/*/fw_ver", "sysfs")
+
+
+def _bottlenecks(look: Look, fastest: dict[str, int]) -> None:
+    """Devices whose port is faster than their PCIe link. A card with several links (its functions share one image id) is left out."""
+    cards = Counter(look.text(f"{RDMA}/{name}/sys_image_guid") or name for name in fastest)
+    slow, known = [], 0
+    for name, rate in sorted(fastest.items()):
+        link = link_gbps(look, f"{RDMA}/{name}/device")
+        if link is None or not rate or cards[look.text(f"{RDMA}/{name}/sys_image_guid") or name] > 1:
+            continue
+        known += 1
+        slow += [f"{name}: port {rate} Gb/s, PCIe {link} Gb/s"] if link < rate else []
+    if known:
+        look.fact("nics_below_port_rate", slow, f"{RDMA}/*/device/current_link_*", "sysfs")

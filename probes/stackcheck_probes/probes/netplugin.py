@@ -28,6 +28,14 @@ def net_plugin(look: Look) -> None:
     _report(look, result, chosen, settings)
     if tuner:
         look.fact("nccl_tuner_plugin", f"{look.real(tuner[0])} ({tuner[1]})", tuner[0], "loader")
+        elf = look.elf(look.real(tuner[0]))
+        if elf is not None and settings.get("NCCL_TUNER_PLUGIN"):
+            look.fact(
+                "nccl_tuner_interfaces",
+                len(versions.plugin_api(elf).get("tuner_api", [])),
+                tuner[0],
+                "elf-symbols",
+            )
     _copies(look, result, look.real(chosen[0]) if chosen else "")
 
 

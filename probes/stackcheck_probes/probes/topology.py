@@ -6,8 +6,10 @@ import re
 import struct
 
 from stackcheck_probes import pci
+from stackcheck_probes.host import GIVEN
 from stackcheck_probes.interface import HostError
 from stackcheck_probes.look import Look
+from stackcheck_probes.probes import gpus
 
 GENERATIONS = {
     "2.5": 1,
@@ -22,6 +24,7 @@ GENERATIONS = {
     "64.0": 6,
     "64": 6,
 }
+LAST_8B10B = 5.0  # GT/s; faster links lose two bits in 130 to the line code
 ACS_CAPABILITY, ACS_CONTROL_OFFSET = 0x000D, 6
 ACS_REDIRECT = 0x04 | 0x08  # peer-to-peer request redirect, completion redirect
 EXTENDED_CONFIGURATION = 256
@@ -34,6 +37,47 @@ def pcie(look: Look) -> None:
         _links(look, name, devices)
         nodes = sorted({look.number(f"{one.path}/numa_node") for one in devices} - {None}, key=int)  # type: ignore[arg-type]
         look.fact(f"{name}_numa_nodes", nodes or None, f"{pci.DEVICES}/*/numa_node", "sysfs")
+
+
+def affinity(look: Look) -> None:
+    """Whether the process may run on a CPU beside any GPU it sees; which GPUs those are is known only where NVML shows all of them."""
+    status = re.search(r"^Cpus_allowed_list:\s*(\S+)", look.process("status") or "", re.MULTILINE)
+    addresses = _visible(look)
+    lists = [look.text(f"{pci.DEVICES}/{address}/local_cpulist") for address in addresses]
+    if status is None or not lists or not all(lists):
+        return
+    allowed = parse_cpulist(status[1])
+    near = [bool(allowed & parse_cpulist(text or "")) for text in lists]
+    look.fact("cpus_near_gpus", any(near), f"{pci.DEVICES}/*/local_cpulist", "sysfs",
+              f"allowed {status[1]}; {len(near)} GPUs have {', '.join(sorted({text or '' for text in lists}))}")  # fmt: skip
+
+
+def _visible(look: Look) -> list[str]:
+    """Return the addresses of the GPUs of the process; empty if they are not known for sure."""
+    answer, _method = gpus.answered(look)
+    found = (answer or {}).get("gpus") or []
+    addresses = [str(gpu.get("bus_id") or "")[-12:].lower() for gpu in found]
+    chosen = look.host.environ.get("CUDA_VISIBLE_DEVICES")
+    if not all(addresses) or len({gpu.get("name") for gpu in found}) > 1:
+        return []
+    if chosen is None:
+        return addresses
+    numbers = [one.strip() for one in chosen.split(",")]
+    if (
+        look.host.pid
+        or look.host.environ_where == GIVEN
+        or not all(one.isdigit() and int(one) < len(addresses) for one in numbers)
+    ):
+        return []  # the numbers of another process may count within its own devices only
+    return [addresses[int(one)] for one in numbers]
+
+
+def parse_cpulist(text: str) -> set[int]:
+    """Return the numbers of a list as the kernel writes it (``0-47,96-143``)."""
+    found: set[int] = set()
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
+        found.update(range(int(first), min(int(last or first), int(first) + 65535) + 1))
+    return found
 
 
 def _network(found: list[pci.Device]) -> list[pci.Device]:
@@ -58,6 +102,16 @@ def _link(look: Look, device: pci.Device, which: str, kind: str) -> int | None:
     if kind == "speed":
         return GENERATIONS.get(text.split(" ")[0])
     return int(text) if text.isdigit() and 0 < int(text) < 64 else None
+
+
+def link_gbps(look: Look, directory: str) -> int | None:
+    """Return what the link of a device carries now, in Gb/s after line coding; None where the kernel does not know the link."""
+    speed = re.match(r"[\d.]+", look.text(f"{directory}/current_link_speed") or "")
+    width = look.text(f"{directory}/current_link_width") or ""
+    if speed is None or not width.isdigit() or not 0 < int(width) < 64:
+        return None
+    rate = float(speed[0])
+    return int(rate * int(width) * (128 / 130 if rate > LAST_8B10B else 8 / 10))
 
 
 def iommu(look: Look) -> None:
