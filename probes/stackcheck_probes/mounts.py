@@ -128,9 +128,12 @@ class GuardedFiles(DirectFiles):
     def silent(self) -> list[str]:
         """Ask every doubtful mount, all at once, and return those that do not answer."""
         points = sorted({mount.point for mount in self._doubtful})
-        threads = [threading.Thread(target=self._answers, args=(point,), daemon=True) for point in points]
-        for thread in threads:
-            thread.start()
+        threads = []
+        for point in points:
+            thread = threading.Thread(target=self._answers, args=(point,), daemon=True)
+            with contextlib.suppress(RuntimeError):  # at the limit of processes
+                thread.start()
+                threads.append(thread)
         for thread in threads:
             thread.join(2 * PATIENCE)
         return [point for point in points if not self._known.get(point, False)]
@@ -145,5 +148,8 @@ def answers(point: str, patience: float = PATIENCE) -> bool:
             os.lstat(point)
         done.set()
 
-    threading.Thread(target=ask, daemon=True, name="mount-check").start()
+    try:
+        threading.Thread(target=ask, daemon=True, name="mount-check").start()
+    except RuntimeError:  # at the limit of processes: nobody can be left behind
+        return False
     return done.wait(patience)
