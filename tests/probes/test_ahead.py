@@ -251,6 +251,44 @@ def test_an_inventory_is_the_same_with_it_and_without(tmp_path: Path) -> None:
     assert alone["facts"]["files_owned_twice"]
 
 
+@pytest.mark.parametrize("which", ["alone", "helped"])
+def test_open_files_do_not_limit_how_many_libraries_are_read(tmp_path: Path, which: str) -> None:
+    """A thousand is the usual limit of a process, and some environments hold more libraries; the rest was left out without a word."""
+    environment(tmp_path)
+    whole, _count = outcome(COUNTED, str(tmp_path), which)
+    limited, _count = outcome(
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (14, 14))\n" + COUNTED,
+        str(tmp_path),
+        which,
+    )
+    assert len(whole["code"]) > 14
+    assert limited == whole
+
+
+@pytest.mark.parametrize("which", ["alone", "helped"])
+def test_what_cannot_be_read_is_a_note_and_no_missing_file(tmp_path: Path, which: str) -> None:
+    environment(tmp_path)
+    text = """
+from stackcheck_probes import files
+from stackcheck_probes.interface import RefusedError
+opened = files.open_regular
+def refusing(path):
+    if path.endswith(("lib1.so", "lib2.so")):
+        raise RefusedError(path, "permission denied")
+    return opened(path)
+files.open_regular = refusing
+"""
+    on_this_machine = COUNTED.replace(
+        'root=sys.argv[1], environ={"VIRTUAL_ENV": "/v"}',
+        'only=("wheels", "code"), environ={"VIRTUAL_ENV": sys.argv[1] + "/v"}',
+    )
+    found, _count = outcome(text + on_this_machine, str(tmp_path), which)
+    notes = [note["text"] for note in found["notes"] if note["probe"] == "code"]
+    assert len(notes) == 1
+    assert notes[0].endswith("lib1.so and 1 more: permission denied")
+    assert not [line for line in found["facts"]["files_changed"] if "lib1.so" in line or "lib2.so" in line]
+
+
 def test_two_keys_in_one_slot_cost_time_and_no_result() -> None:
     claims = ahead.Claims()
     slots: dict[int, str] = {}
