@@ -117,4 +117,4 @@ def test_without_a_thread_to_be_had_the_work_is_done_all_the_same(monkeypatch: p
     assert [*work.ran] == ["a", "b"]
     assert work.notes == {}
     assert not mounts.answers("/"), "who cannot be left behind is not sent"
-    assert mounts.GuardedFiles([mounts.Mount("s:/a", "/", "nfs", "rw")]).silent() == ["/"]
+    assert mounts.Guard([mounts.Mount("s:/a", "/", "nfs", "rw")]).silent() == ["/"]
