@@ -23,7 +23,9 @@ LIST_LIMIT = 20_000
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH, errno.ELOOP)
 
 
-def _refuse(path: str, error: OSError) -> Exception:
+def _refuse(path: str, error: OSError | ValueError) -> Exception:
+    if isinstance(error, ValueError):  # a NUL in it, or a letter that the names of files cannot have here
+        return AbsentError(path, "no name of a file")
     reason = (error.strerror or type(error).__name__).lower()
     return AbsentError(path, reason) if error.errno in _GONE else RefusedError(path, reason)
 
@@ -35,7 +37,7 @@ def open_regular(path: str) -> tuple[int, int]:
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _refuse(path, error) from None
     try:
         info = os.fstat(fd)
@@ -110,9 +112,16 @@ def list_directory(path: str, limit: int = LIST_LIMIT) -> list[str]:
                 names.append(entry.name)
                 if len(names) >= limit:
                     break
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _refuse(path, error) from None
     return sorted(names)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.access(path, os.F_OK)
+    except ValueError:
+        return False
 
 
 class DirectFiles:
@@ -136,11 +145,11 @@ class DirectFiles:
 
     def exists(self, path: str) -> bool:
         """Tell whether anything is there."""
-        return os.access(path, os.F_OK)
+        return _is_there(path)
 
     def is_dir(self, path: str) -> bool:
         """Tell whether a directory is there."""
-        return os.access(f"{path}/.", os.F_OK)
+        return _is_there(f"{path}/.")
 
     def size(self, path: str) -> int:
         """Return the size of a regular file in bytes."""
@@ -150,7 +159,10 @@ class DirectFiles:
 
     def real(self, path: str) -> str:
         """Return the path with every symbolic link followed."""
-        return os.path.realpath(path)
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError) as error:
+            raise _refuse(path, error) from None
 
     def local(self, path: str) -> Path:
         """Return the path itself, if it is a regular file."""

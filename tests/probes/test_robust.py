@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from stackcheck_probes import inventory, mounts
+from stackcheck_probes import files, inventory, mounts
 from stackcheck_probes.host import live_host, tree_host
-from stackcheck_probes.interface import Probe, RefusedError
+from stackcheck_probes.interface import AbsentError, Probe, RefusedError
 from stackcheck_probes.inventory import UnknownProbeError, choose, collect, observe
 from stackcheck_probes.look import Look
 from stackcheck_probes.registry import PROBES
@@ -354,6 +354,40 @@ def test_a_dead_mount_in_the_container_of_a_process(tmp_path: Path) -> None:
     assert "stopped after" not in notes(found)
     assert f"packages: {tmp_path}/dead: mount {tmp_path}/dead (fuse) does not answer" in notes(found)
     assert found["facts"]["mounts_silent"] == [f"{tmp_path}/dead"]
+
+
+NO_NAME = ("/x\0y", "/x\udfffy")  # the second is neither a letter nor an escaped byte
+
+
+@pytest.mark.parametrize("path", NO_NAME)
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_what_cannot_be_the_name_of_a_file_is_not_there(path: str, doubtful: bool) -> None:
+    own = (
+        mounts.GuardedFiles([mounts.Mount("s:/a", "/bad", "nfs", "rw")]) if doubtful else files.DirectFiles()
+    )
+    assert not own.exists(path)
+    assert not own.is_dir(path)
+    for ask in (own.read, own.map, own.names, own.size, own.real, own.local):
+        with contextlib.suppress(AbsentError):  # where links lead may be told of what is not there
+            assert ask(path) == path
+    with pytest.raises(AbsentError), own.reads(path):
+        pass
+
+
+def test_a_record_with_such_a_name_costs_its_line_alone(tmp_path: Path) -> None:
+    site = tmp_path / "v/lib/python3.12/site-packages"
+    folder = site / "pkg-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (tmp_path / "v/pyvenv.cfg").write_text(
+        "version = 3.12.3\nhome = /x\0y/bin\ninclude-system-site-packages = true\n"
+    )
+    (folder / "METADATA").write_text("Name: pkg\nVersion: 1.0\n")
+    (folder / "RECORD").write_text("bad\0name.so,sha256=x,1\ngood.so,sha256=y,1\n")
+    (site / "good.so").write_bytes(build(Spec("good.so", code=(("sm_90", 3),))))
+    found = collect(environ={"VIRTUAL_ENV": str(tmp_path / "v")}, only=("packages", "wheels", "code"))
+    assert "failed" not in notes(found)
+    assert found["facts"]["gpu_code"] == ["pkg: sm_90"]
+    assert any("good.so" in line for line in found["facts"]["files_changed"])
 
 
 def test_white_space_in_the_place_of_a_mount() -> None:
