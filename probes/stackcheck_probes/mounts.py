@@ -115,7 +115,7 @@ class GuardedFiles(DirectFiles):
         return super().read(path, limit)
 
     def map(self, path: str) -> Mapped:
-        """Return the file mapped read-only."""
+        """Return the content of a file of any size, read only where it is looked at."""
         self.check(path)
         return super().map(path)
 

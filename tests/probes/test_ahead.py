@@ -155,7 +155,7 @@ def test_a_program_that_ignores_the_ends_of_its_children_hears_nothing(slow: boo
         "os.kill = lambda *call: (killed.append(call), kill(*call))\n"
         "other.end()\ntime.sleep(0.3)\nassert not os.path.exists(f'/proc/{other._pid}')\nprint(json.dumps(len(killed)))"
     )
-    assert outcome(text) == slow, "a number that is no longer its own is not to be killed"
+    assert outcome(text) <= slow, "a number that is no longer its own is not to be killed"
 
 
 def test_nothing_of_the_program_that_calls_is_held_on_to() -> None:
