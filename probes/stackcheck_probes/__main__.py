@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import gc
 import json
 import os
@@ -16,8 +18,39 @@ VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--
                  "-v", "--verbose")  # fmt: skip
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose words about wrong usage may fail to reach anybody: the status stays."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end."""
+        _say(f"{self.format_usage()}{self.prog}: error: {message}")
+        raise SystemExit(USAGE)
+
+
+def _say(text: str) -> None:
+    """Write to standard error, if there is one that takes it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # full, closed, closed from the start
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def _answer(text: str) -> int:
+    """Write the answer at once, as images often run Python unbuffered, and return the status."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # whoever read us has had enough
+    except OSError as error:
+        _say(f"stackcheck-probe: standard output cannot be written: {error.strerror}")
+        return USAGE
+    return OK
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="stackcheck-probe",
         description="Print what is on this node (or in a directory) as inventory JSON. Writes nothing, needs no root.",
         epilog="exit status: 0 done, 2 wrong usage or unreadable input, 3 fault of our own, 130 interrupted",
@@ -90,8 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(f"argument {argument[:-3]}: expected one argument")
     arguments = parser.parse_args(given)
     if arguments.list:
-        sys.stdout.write(listing() + "\n")
-        return OK
+        return _answer(listing() + "\n")
     from stackcheck_probes.interface import HostError
     from stackcheck_probes.inventory import UnknownProbeError, collect
 
@@ -100,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from stackcheck_probes.capturing import capture
 
             count = capture(arguments.root, arguments.capture)
-            sys.stderr.write(f"{count} files written to {arguments.capture}\n")
+            _say(f"{count} files written to {arguments.capture}")
             return OK
         result = collect(
             root=arguments.root,
@@ -111,10 +143,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             env_file=arguments.env_file,
         )
     except (UnknownProbeError, HostError) as error:
-        sys.stderr.write(f"stackcheck-probe: {error}\n")
+        _say(f"stackcheck-probe: {error}")
         return USAGE
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")  # at once: images often run Python unbuffered
-    return OK
+    return _answer(json.dumps(result, indent=2) + "\n")
 
 
 def entry() -> NoReturn:
@@ -127,15 +158,16 @@ def entry() -> NoReturn:
     status = FAULT
     try:
         status = main()
-        sys.stdout.flush()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else OK
+        with contextlib.suppress(OSError, AttributeError):  # of --help
+            sys.stdout.flush()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = OK
     except Exception as error:  # noqa: BLE001  whatever it was, it is our fault and must not look like a finding
-        sys.stderr.write(f"stackcheck-probe: internal fault: {type(error).__name__}: {error}\n")
-    sys.stderr.flush()
+        _say(f"stackcheck-probe: internal fault: {type(error).__name__}: {error}")
     os._exit(status)
 
 
@@ -147,14 +179,14 @@ def entry_without_verdict() -> int:
     wanted = [word for word in sys.argv[1:] if word.split("=", 1)[0] in VERDICT_FLAGS]
     version = ".".join(map(str, sys.version_info[:2]))
     if wanted:
-        sys.stderr.write(
+        _say(
             f"stackcheck-probe: {wanted[0]} needs the verdict, which needs Python 3.11 or newer; this is {version}: "
-            "leave it out for the inventory, and give that to `stackcheck check` elsewhere\n"
+            "leave it out for the inventory, and give that to `stackcheck check` elsewhere"
         )
         return USAGE
-    sys.stderr.write(
+    _say(
         f"stackcheck-probe: inventory only, the verdict needs Python 3.11 or newer and this is {version}; "
-        "give it to `stackcheck check` elsewhere\n"
+        "give it to `stackcheck check` elsewhere"
     )
     sys.argv[1:] = [word for word in sys.argv[1:] if word != "--inventory"]
     entry()

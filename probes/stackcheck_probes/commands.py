@@ -145,16 +145,20 @@ def _pump(process: subprocess.Popen[bytes], streams: Mapping[int, bytearray], de
     import subprocess
 
     waiting = dict(streams)
+    poll = select.poll()  # ``select`` itself refuses descriptors above 1023
+    for fd in waiting:
+        poll.register(fd, select.POLLIN)
     while waiting:
         left = deadline - time.monotonic()
-        ready = select.select(list(waiting), [], [], max(0.0, left))[0] if left > 0 else []
+        ready = poll.poll(1000 * left) if left > 0 else []
         if not ready:
             _kill(process)
             return None
-        for fd in ready:
+        for fd, _event in ready:
             chunk = os.read(fd, 1 << 16)
             if not chunk:
                 del waiting[fd]
+                poll.unregister(fd)
             elif len(waiting[fd]) < OUTPUT_LIMIT:
                 waiting[fd] += chunk
     try:

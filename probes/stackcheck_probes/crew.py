@@ -35,7 +35,8 @@ class Crew:
 
     def work(self) -> None:
         """Return when every probe has ended or used up its time, or the time of all together is over."""
-        self._hire()
+        if not self._hire():
+            self._worker()  # at the limit of processes no thread is to be had: better late than not at all
         while True:
             with self._changed:
                 if self._is_over():
@@ -46,8 +47,12 @@ class Crew:
             if stalled:
                 self._hire()
 
-    def _hire(self) -> None:
-        threading.Thread(target=self._worker, name="probes", daemon=True).start()
+    def _hire(self) -> bool:
+        try:
+            threading.Thread(target=self._worker, name="probes", daemon=True).start()
+        except RuntimeError:
+            return False
+        return True
 
     def _worker(self) -> None:
         while True:

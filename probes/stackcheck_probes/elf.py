@@ -16,7 +16,7 @@ from stackcheck_probes.files import Mapped
 MACHINES = {62: "x86_64", 183: "aarch64", 190: "cuda"}
 MAX_ENTRIES = 1 << 20
 MAX_STRING = 8192
-MAX_NAMES, MAX_TABLE = 1 << 20, 1 << 24
+MAX_NAMES, MAX_TABLE, MAX_SYMBOLS = 1 << 20, 1 << 24, 1 << 28
 SHT_NOBITS = 8
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = (
@@ -62,14 +62,15 @@ class Elf:
     """An ELF object in memory or mapped."""
 
     def __init__(self, data: Mapped) -> None:
-        if len(data) < 64 or data[:6] != b"\x7fELF\x02\x01":
+        head = data[:64]
+        if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
             raise ElfError("no ELF64 little-endian object")
         self.data = data
-        (self.type, machine) = struct.unpack_from("<HH", data, 16)
+        (self.type, machine) = struct.unpack_from("<HH", head, 16)
         self.machine = MACHINES.get(machine, str(machine))
-        phoff, self._shoff = struct.unpack_from("<QQ", data, 32)
+        phoff, self._shoff = struct.unpack_from("<QQ", head, 32)
         phentsize, phnum, self._shentsize, self._shnum, self._shstrndx = struct.unpack_from(
-            "<HHHHH", data, 54
+            "<HHHHH", head, 54
         )
         self._sections: list[Section] | None = None
         self._segments = self._read_segments(phoff, phentsize, phnum)
@@ -77,8 +78,8 @@ class Elf:
 
     def _unpack(self, layout: str, offset: int) -> tuple[int, ...]:
         try:
-            return struct.unpack_from(layout, self.data, offset)
-        except (struct.error, OverflowError):
+            return struct.unpack(layout, self.data[offset : offset + struct.calcsize(layout)])
+        except struct.error:
             raise ElfError("a table points outside the file") from None
 
     def _read_segments(self, offset: int, size: int, count: int) -> list[tuple[int, int, int, int, int]]:
@@ -222,8 +223,9 @@ class Elf:
         table, names = self.section(".dynsym"), self.section(".dynstr")
         if table is None or names is None:
             return
-        strings = bytes(self.data[names.offset : names.offset + names.size])
-        raw = bytes(self.data[table.offset : table.offset + table.size // 24 * 24])
+        strings = self.data[names.offset : names.offset + min(names.size, MAX_SYMBOLS)]
+        raw = self.data[table.offset : table.offset + min(table.size, MAX_SYMBOLS) // 24 * 24]
+        raw = raw[: len(raw) // 24 * 24]
         for where, info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", raw):
             end = strings.find(b"\0", where)
             yield strings[where:end].decode("utf-8", "replace"), section != SHN_UNDEF, info >> 4 == STB_WEAK
@@ -263,13 +265,17 @@ class Elf:
 
     def search(self, expression: bytes, limit: int = 64 << 20) -> re.Match[bytes] | None:
         """Return the first match in .rodata, else in the first ``limit`` bytes of the file."""
+        return self.place(expression, limit)[0]
+
+    def place(self, expression: bytes, limit: int = 64 << 20) -> tuple[re.Match[bytes] | None, int]:
+        """Return the match of ``search``, and where in the file that begins in which its positions count."""
         pattern = re.compile(expression)
         section = self.section(".rodata")
         if section is not None and section.size:
-            match = pattern.search(self.data, section.offset, section.offset + min(section.size, limit))
+            match = pattern.search(self.data[section.offset : section.offset + min(section.size, limit)])
             if match:
-                return match
-        return pattern.search(self.data, 0, min(len(self.data), limit))
+                return match, section.offset
+        return pattern.search(self.data[:limit]), 0
 
 
 def _split(paths: list[str]) -> tuple[str, ...]:

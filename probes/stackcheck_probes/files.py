@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -15,15 +14,19 @@ from stackcheck_probes.interface import AbsentError, RefusedError
 if TYPE_CHECKING:
     from pathlib import Path
 
-Mapped = Union[mmap.mmap, bytes]
+Mapped = Union["Pages", bytes]
 Read = Callable[[int, int], bytes]
 """A short read of a file: offset and size to the bytes there, fewer at its end."""
 TEXT_LIMIT = 1 << 20
 LIST_LIMIT = 20_000
+BLOCK, KEPT_BLOCKS = 1 << 14, 64
+SEARCHED = 1 << 20  # bytes at a time
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH, errno.ELOOP)
 
 
-def _refuse(path: str, error: OSError) -> Exception:
+def _refuse(path: str, error: OSError | ValueError) -> Exception:
+    if isinstance(error, ValueError):  # a NUL in it, or a letter that the names of files cannot have here
+        return AbsentError(path, "no name of a file")
     reason = (error.strerror or type(error).__name__).lower()
     return AbsentError(path, reason) if error.errno in _GONE else RefusedError(path, reason)
 
@@ -35,7 +38,7 @@ def open_regular(path: str) -> tuple[int, int]:
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _refuse(path, error) from None
     try:
         info = os.fstat(fd)
@@ -68,19 +71,66 @@ def read_file(path: str, limit: int = TEXT_LIMIT) -> bytes:
     return b"".join(chunks)
 
 
-def map_file(path: str) -> mmap.mmap:
-    """Return the file mapped read-only; pages are read only where somebody looks."""
+class Pages:
+    """The bytes of a file, read in blocks where somebody looks.
+
+    A mapping would be the same to those who look, but kills the process where the file was cut off meanwhile, where the disk cannot
+    read it or its server is gone. Here such a place is empty.
+    """
+
+    def __init__(self, fd: int, size: int) -> None:
+        self._fd = fd
+        self._size = size
+        self._blocks: dict[int, bytes] = {}
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _step = part.indices(self._size)
+        first = start // BLOCK
+        if stop <= (first + 1) * BLOCK:
+            block = self._blocks.get(first)
+            if block is None:
+                if len(self._blocks) >= KEPT_BLOCKS:
+                    self._blocks.clear()
+                block = self._blocks[first] = self._read(first * BLOCK, BLOCK)
+            return block[start - first * BLOCK : max(0, stop - first * BLOCK)]
+        return self._read(start, stop - start)
+
+    def find(self, wanted: bytes, start: int, stop: int) -> int:
+        """Return where these bytes first stand in a range, or -1."""
+        stop = min(stop, self._size)
+        while start < stop:
+            end = min(stop, start + SEARCHED)
+            found = self[start:end].find(wanted)
+            if found >= 0:
+                return start + found
+            start = end if end == stop else end - len(wanted) + 1
+        return -1
+
+    def _read(self, start: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        with contextlib.suppress(OSError):
+            while size > 0:
+                part = os.pread(self._fd, size, start)
+                if not part:
+                    break
+                parts.append(part)
+                start, size = start + len(part), size - len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def map_file(path: str) -> Pages:
+    """Return the content of a file, which is read only where somebody looks."""
     fd, size = open_regular(path)
-    try:
-        if size == 0:
-            raise RefusedError(path, "empty file")
-        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise _refuse(path, error) from None
-    except ValueError:
-        raise RefusedError(path, "cannot be mapped") from None
-    finally:
+    if size == 0:
         os.close(fd)
+        raise RefusedError(path, "empty file")
+    return Pages(fd, size)
 
 
 @contextlib.contextmanager
@@ -110,9 +160,16 @@ def list_directory(path: str, limit: int = LIST_LIMIT) -> list[str]:
                 names.append(entry.name)
                 if len(names) >= limit:
                     break
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _refuse(path, error) from None
     return sorted(names)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.access(path, os.F_OK)
+    except ValueError:
+        return False
 
 
 class DirectFiles:
@@ -123,7 +180,7 @@ class DirectFiles:
         return read_file(path, limit)
 
     def map(self, path: str) -> Mapped:
-        """Return the file mapped read-only."""
+        """Return the content of a file of any size, read only where it is looked at."""
         return map_file(path)
 
     def reads(self, path: str) -> contextlib.AbstractContextManager[Read]:
@@ -136,11 +193,11 @@ class DirectFiles:
 
     def exists(self, path: str) -> bool:
         """Tell whether anything is there."""
-        return os.access(path, os.F_OK)
+        return _is_there(path)
 
     def is_dir(self, path: str) -> bool:
         """Tell whether a directory is there."""
-        return os.access(f"{path}/.", os.F_OK)
+        return _is_there(f"{path}/.")
 
     def size(self, path: str) -> int:
         """Return the size of a regular file in bytes."""
@@ -150,7 +207,10 @@ class DirectFiles:
 
     def real(self, path: str) -> str:
         """Return the path with every symbolic link followed."""
-        return os.path.realpath(path)
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError) as error:
+            raise _refuse(path, error) from None
 
     def local(self, path: str) -> Path:
         """Return the path itself, if it is a regular file."""

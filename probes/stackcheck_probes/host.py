@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Callable, NamedTuple, Protocol
 from stackcheck_probes import commands, files
 from stackcheck_probes.files import Mapped, Read
 from stackcheck_probes.interface import HostError
-from stackcheck_probes.mounts import GuardedFiles, doubtful_mounts
+from stackcheck_probes.mounts import GuardedFiles, doubtful_mounts, inner_guard, reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) 
         where = where if refused else f"{proc}/environ"
     chosen = dict(os.environ if environ is None else environ)
     return Host(
-        files=_tree(root) if root else direct_files(),
+        files=_tree(root, pid) if root else direct_files(),
         environ=chosen,
         process=lambda name: files.read_file(f"{proc}/{name}", PROCESS_LIMIT),
         kernel_log=lambda: commands.read_kmsg("/dev/kmsg"),
@@ -156,12 +156,13 @@ def _captured_environ(tree: TreeFiles) -> dict[str, str]:
         return {}
 
 
-def _tree(root: str) -> TreeFiles:
+def _tree(root: str, pid: int | None = None) -> TreeFiles:
+    reach(root)
     from stackcheck_probes.tree import (
         open_tree,  # only where a tree is looked at: it is a third of the start-up time
     )
 
-    return open_tree(root)
+    return open_tree(root, inner_guard(root, pid))
 
 
 def _other_root(pid: int) -> str | None:

@@ -14,6 +14,7 @@ from stackcheck_probes.crew import Crew
 from stackcheck_probes.host import Host, live_host, parse_environ, tree_host
 from stackcheck_probes.interface import HostError, Probe
 from stackcheck_probes.look import Look
+from stackcheck_probes.mounts import reach
 from stackcheck_probes.observations import Observations
 from stackcheck_probes.registry import PROBES
 from stackcheck_probes.shared import Shared
@@ -76,6 +77,7 @@ def begin(
     Raises ``UnknownProbeError`` for a wrong name and ``HostError`` for a root or file that cannot be read.
     """
     if env_file is not None:
+        reach(env_file)
         environ = parse_environ(files.read_file(env_file, ENV_FILE_LIMIT))
     host = live_host(environ, pid) if root == "/" else tree_host(root, environ)
     probes = choose(only, skip)

@@ -79,14 +79,21 @@ class Look:
             return path
 
     def elf(self, path: str) -> Elf | None:
-        """Return an ELF object, read once for all probes; None if the file is none or cannot be read."""
-        return self.shared.once(f"elf:{path}", lambda: self._elf(path))
+        """Return an ELF object, read once for all probes; None if the file is none or cannot be read, which leaves a note."""
+        return self.shared.once(f"elf:{path}", lambda: self.brief_elf(path))
 
-    def _elf(self, path: str) -> Elf | None:
+    def brief_elf(self, path: str) -> Elf | None:
+        """Return an ELF object as ``elf`` does, to be looked at once and dropped: each one that is kept keeps its file open.
+
+        An environment may hold thousands of them, and a process may mostly open 1024 files.
+        """
         try:
             return Elf(self.host.files.map(path))
-        except (HostError, ElfError):
-            return None
+        except RefusedError as error:
+            self.note(f"{error.subject}: {error.reason}")
+        except (AbsentError, ElfError):
+            pass
+        return None
 
     def process(self, name: str) -> str | None:
         """Return the text of ``/proc/PID/name`` of the process asked about, or None (with a note if it refuses)."""

@@ -29,9 +29,10 @@ def blocks(data: Mapped, name: str) -> list[tuple[int, int]]:
                     (offset, HEADER) for offset, _fields in fatbin.headers(data, section.offset, section.size)
                 ]
         for file_name, pattern in versions.TEXTS:
-            match = elf.search(pattern) if re.match(file_name, name) else None
+            match, base = elf.place(pattern) if re.match(file_name, name) else (None, 0)
             if match:
-                kept.append((max(0, match.start() - AROUND), match.end() - match.start() + 2 * AROUND))
+                start = max(0, base + match.start() - AROUND)
+                kept.append((start, match.end() - match.start() + 2 * AROUND))
         code = elf.code_offset("fi_version")
         kept += [(code, AROUND)] if code is not None else []
     except ElfError:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from stackcheck_probes import files
 from stackcheck_probes.files import Mapped, Read
 from stackcheck_probes.interface import AbsentError, HostError, RefusedError
+from stackcheck_probes.mounts import Guard
 
 MARKERS = ("node.json", "overlay.json")
 MAX_LINKS = 40
@@ -84,8 +85,9 @@ class Found(NamedTuple):
 class TreeFiles:
     """The files of a tree, topmost layer first. See ``host.FileSystem`` for the contract."""
 
-    def __init__(self, layers: tuple[Layer, ...], captured: bool) -> None:
+    def __init__(self, layers: tuple[Layer, ...], captured: bool, guard: Guard | None = None) -> None:
         self._layers = layers
+        self.guard = guard
         self.captured = captured
         self._unreadable = frozenset(path for layer in layers for path in layer.unreadable)
 
@@ -120,7 +122,7 @@ class TreeFiles:
             names.update(_own_names(layer, real, limit))
             if layer.hides(real):
                 break
-        kept = (name for name in sorted(names) if self._lookup(posixpath.join(real, name)) is not None)
+        kept = (name for name in sorted(names) if self._is_there(posixpath.join(real, name)))
         return list(kept)[:limit]
 
     def exists(self, path: str) -> bool:
@@ -171,6 +173,12 @@ class TreeFiles:
             raise RefusedError(path, "no file of its own")
         return found.real
 
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._lookup(path) is not None
+        except RefusedError:
+            return True  # a mount that does not answer is there all the same
+
     def _find(self, path: str) -> Found | None:
         try:
             return self._lookup(self.real(path))
@@ -191,6 +199,8 @@ class TreeFiles:
     def _lookup(self, path: str) -> Found | None:
         if path in ("/", *(f"/{marker}" for marker in MARKERS)):
             return Found("dir") if path == "/" else None
+        if self.guard is not None:
+            self.guard.check(path)
         for layer in self._layers:
             found = _own(layer, path)
             if found is not None or layer.hides(path):
@@ -226,8 +236,11 @@ def _own_names(layer: Layer, path: str, limit: int) -> set[str]:
     return names
 
 
-def open_tree(root: str) -> TreeFiles:
-    """Return the tree at ``root`` with the trees it lies on. Raises ``AbsentError`` or ``RefusedError`` for a bad one."""
+def open_tree(root: str, guard: Guard | None = None) -> TreeFiles:
+    """Return the tree at ``root`` with the trees it lies on. Raises ``AbsentError`` or ``RefusedError`` for a bad one.
+
+    ``guard`` watches over mounts below ``root``.
+    """
     layers: list[Layer] = []
     captured = False
     path: Path | None = Path(root)
@@ -245,7 +258,7 @@ def open_tree(root: str) -> TreeFiles:
         layers.append(_layer(path, marker or {}))
         base = (marker or {}).get("base")
         path = path / str(base) if base else None
-    return TreeFiles(tuple(layers), captured)
+    return TreeFiles(tuple(layers), captured, guard)
 
 
 def _read_marker(root: Path) -> dict[str, object] | None:

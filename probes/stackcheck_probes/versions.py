@@ -71,7 +71,7 @@ def libfabric(elf: Elf, path: str) -> Told | None:
         match = elf.search(_AMZN)
         return Told(match[1].decode(), "elf-strings", match[1].decode()) if match else None
     wanted = f"{api >> 16}.{api & 0xFFFF}"
-    for match in re.compile(_RELEASE).finditer(elf.data, 0, SEARCH_LIMIT):
+    for match in re.finditer(_RELEASE, elf.data[:SEARCH_LIMIT]):
         text = match[1].decode()
         if text.startswith(wanted + "."):
             return Told(text, "elf-strings", f"{text}, fi_version {wanted}")
@@ -155,7 +155,10 @@ def forward_compatibility(elf: Elf) -> str | None:
         return None
     if section is None or section.size < 12:
         return None
-    name_size, size, _kind = struct.unpack_from("<III", elf.data, section.offset)
+    head = elf.data[section.offset : section.offset + 12]
+    if len(head) < 12:
+        return None
+    name_size, size, _kind = struct.unpack("<III", head)
     start = section.offset + 12 + ((name_size + 3) & ~3)
     if size > section.size:
         return None

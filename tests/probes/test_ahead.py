@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -79,8 +80,11 @@ def test_it_may_fail_or_hang_in_the_middle(fault: str) -> None:
     "reason",
     [
         "threading.Thread(target=time.sleep, args=(0.5,)).start()",
+        "import _thread; _thread.start_new_thread(time.sleep, (0.5,)); time.sleep(0.1)",
         "ahead._processors = lambda: 1",
         "def fork(): raise BlockingIOError(11, 'Resource temporarily unavailable')\nos.fork = fork",
+        "def fork(): raise RuntimeError('fork not supported for isolated subinterpreters')\nos.fork = fork",
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))",
         "del os.fork",
     ],
 )
@@ -109,6 +113,100 @@ def test_with_closed_standard_files_the_results_still_come() -> None:
             "active_count()]))", "active_count()]).encode())"
         )
     )
+    assert found == {key: key.upper() for key in NAMES}
+
+
+def test_what_was_done_here_is_not_waited_for_when_it_is_asked_for_again() -> None:
+    text = """
+other = ahead.start(lambda: [("a", lambda: time.sleep(1)), ("b", lambda: 1)])
+assert not other.holds("b")
+time.sleep(0.2)
+start = time.monotonic()
+again = other.holds("b")
+print(json.dumps([again, time.monotonic() - start]))
+os._exit(0 if sys.stdout.flush() is None else 1)
+"""
+    again, took = outcome(text)
+    assert again is False
+    assert took < 0.5
+
+
+def test_the_end_does_not_wait_for_whoever_waits() -> None:
+    text = """
+ahead.PATIENCE = 20
+other = ahead.start(lambda: [("a", lambda: time.sleep(20))])
+time.sleep(0.2)
+threading.Thread(target=other.holds, args=("a",), daemon=True).start()
+time.sleep(0.2)
+start = time.monotonic()
+other.end()
+print(json.dumps(time.monotonic() - start))
+"""
+    assert outcome(text) < 2
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_a_program_that_ignores_the_ends_of_its_children_hears_nothing(slow: bool) -> None:
+    """``SIGCHLD`` stays ignored over ``exec``: whoever starts us may have done so, and nobody can be waited for then."""
+    text = (
+        "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        f"other = ahead.start(lambda: [('a', lambda: time.sleep({5 if slow else 0}))])\n"
+        "time.sleep(0.3)\nkilled = []\nkill = os.kill\n"
+        "os.kill = lambda *call: (killed.append(call), kill(*call))\n"
+        "other.end()\ntime.sleep(0.3)\nassert not os.path.exists(f'/proc/{other._pid}')\nprint(json.dumps(len(killed)))"
+    )
+    assert outcome(text) <= slow, "a number that is no longer its own is not to be killed"
+
+
+def test_nothing_of_the_program_that_calls_is_held_on_to() -> None:
+    """Neither its files and locks, nor its handlers of signals."""
+    text = """
+import signal
+signal.signal(signal.SIGTERM, lambda *_: os.write(kept, b"handled twice"))
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+source, kept = os.pipe()
+other = ahead.start(lambda: [("a", lambda: time.sleep(20))])
+time.sleep(0.3)
+os.close(kept)
+held = os.listdir(f"/proc/{other._pid}/fd")
+os.kill(other._pid, signal.SIGUSR1)
+os.kill(other._pid, signal.SIGTERM)
+said = os.read(source, 100)
+print(json.dumps([len(held), said.decode(), other.holds("a"), other._open]))
+"""
+    assert outcome(text) == [2, "", False, False], "its two pipes"
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_it_ends_with_the_program_that_was_killed(stopped: bool) -> None:
+    """``timeout -s KILL`` and the like leave no time for anything; the work at hand may take long."""
+    text = (
+        "import os, time\nfrom stackcheck_probes import ahead\nahead._processors = lambda: 2\n"
+        "other = ahead.start(lambda: [('a', lambda: time.sleep(30))])\ntime.sleep(0.3)\n"
+        f"os.kill(other._pid, 19 if {stopped} else 0)\nprint(other._pid, flush=True)\nos.kill(os.getpid(), 9)"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "PYTHONPATH": str(PROBES)},
+        capture_output=True, text=True, check=False, timeout=10,
+    )  # fmt: skip
+    state = Path(f"/proc/{int(output.stdout)}/stat")
+    for _ in range(40):
+        try:
+            if state.read_text().rpartition(")")[2].split()[0] in "ZX":
+                return  # whoever inherits it may take a while to hear of it
+        except OSError:
+            return
+        time.sleep(0.05)
+    pytest.fail("it is still there")
+
+
+def test_more_than_a_thousand_open_files_are_no_hindrance() -> None:
+    text = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))\n"
+        "files = [os.dup(0) for _ in range(1100)]\nPAUSE = 1\n"
+    )
+    found, *_rest = outcome(text + UNITS + ASKED)
     assert found == {key: key.upper() for key in NAMES}
 
 
@@ -151,6 +249,44 @@ def test_an_inventory_is_the_same_with_it_and_without(tmp_path: Path) -> None:
     assert helped == alone
     assert len(alone["code"]) > 10
     assert alone["facts"]["files_owned_twice"]
+
+
+@pytest.mark.parametrize("which", ["alone", "helped"])
+def test_open_files_do_not_limit_how_many_libraries_are_read(tmp_path: Path, which: str) -> None:
+    """A thousand is the usual limit of a process, and some environments hold more libraries; the rest was left out without a word."""
+    environment(tmp_path)
+    whole, _count = outcome(COUNTED, str(tmp_path), which)
+    limited, _count = outcome(
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (14, 14))\n" + COUNTED,
+        str(tmp_path),
+        which,
+    )
+    assert len(whole["code"]) > 14
+    assert limited == whole
+
+
+@pytest.mark.parametrize("which", ["alone", "helped"])
+def test_what_cannot_be_read_is_a_note_and_no_missing_file(tmp_path: Path, which: str) -> None:
+    environment(tmp_path)
+    text = """
+from stackcheck_probes import files
+from stackcheck_probes.interface import RefusedError
+opened = files.open_regular
+def refusing(path):
+    if path.endswith(("lib1.so", "lib2.so")):
+        raise RefusedError(path, "permission denied")
+    return opened(path)
+files.open_regular = refusing
+"""
+    on_this_machine = COUNTED.replace(
+        'root=sys.argv[1], environ={"VIRTUAL_ENV": "/v"}',
+        'only=("wheels", "code"), environ={"VIRTUAL_ENV": sys.argv[1] + "/v"}',
+    )
+    found, _count = outcome(text + on_this_machine, str(tmp_path), which)
+    notes = [note["text"] for note in found["notes"] if note["probe"] == "code"]
+    assert len(notes) == 1
+    assert notes[0].endswith("lib1.so and 1 more: permission denied")
+    assert not [line for line in found["facts"]["files_changed"] if "lib1.so" in line or "lib2.so" in line]
 
 
 def test_two_keys_in_one_slot_cost_time_and_no_result() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 import time
 from pathlib import Path
@@ -67,6 +68,19 @@ def test_endless_output_is_cut(tmp_path: Path) -> None:
     program(tmp_path, "enroot", "exec head -c 40000000 /dev/zero\n")
     output = commands.run("enroot", {"PATH": "/usr/bin:/bin"}, 20.0, (str(tmp_path),))
     assert len(output.out) <= commands.OUTPUT_LIMIT + (1 << 16)
+
+
+def test_more_than_a_thousand_open_files_are_no_hindrance(tmp_path: Path) -> None:
+    program(tmp_path, "enroot", "echo 4.1.2")
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4000, limit[1]), limit[1]))
+    taken = [os.dup(0) for _ in range(1100)]
+    try:
+        assert commands.run("enroot", {"PATH": "/usr/bin:/bin"}, 5.0, (str(tmp_path),)).out == "4.1.2\n"
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 
 
 def test_no_input_and_no_gpu_reach_the_program(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
+from stackcheck_probes import mounts
 from stackcheck_probes.crew import PATIENCE, Crew
 from stackcheck_probes.interface import Probe
 from stackcheck_probes.look import Look
@@ -100,3 +103,18 @@ def test_one_that_ends_late_takes_nothing_from_the_others() -> None:
     timer.join()
     assert set(work.ran) == {one.name for one in probes}
     assert set(work.notes) == {"late"}
+
+
+def test_without_a_thread_to_be_had_the_work_is_done_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit of processes, which a node that is to be drained may well have reached."""
+
+    def refuse(_self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    work = Work()
+    done([probe("a"), probe("b")], 10.0, work)
+    assert [*work.ran] == ["a", "b"]
+    assert work.notes == {}
+    assert not mounts.answers("/"), "who cannot be left behind is not sent"
+    assert mounts.Guard([mounts.Mount("s:/a", "/", "nfs", "rw")]).silent() == ["/"]

@@ -127,6 +127,33 @@ def test_a_closed_pipe_is_no_fault(archive: Path) -> None:
     assert done.returncode == 0
 
 
+def run_in_shell(archive: Path, words: str) -> tuple[int, str, str]:
+    """Return status, output and errors of the program under a shell that redirects its streams."""
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" "$1" {words}', sys.executable, str(archive)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("lost", ["2>&-", "2>/dev/full"])
+def test_nobody_to_be_told_changes_no_status(archive: Path, lost: str) -> None:
+    status, out, _err = run_in_shell(archive, f"--only kernel {lost}")
+    assert status == 0
+    assert json.loads(out)["components"]["kernel"]
+    assert run_in_shell(archive, f"--only nonsense {lost}")[0] == 2
+    assert run_in_shell(archive, f"--timeout no {lost}")[0] == 2
+
+
+@pytest.mark.parametrize("lost", [">&-", ">/dev/full", ">&- <&-"])
+@pytest.mark.parametrize("words", ["--only kernel", "--list"])
+def test_an_answer_that_cannot_be_written_is_no_fault_of_ours(archive: Path, words: str, lost: str) -> None:
+    status, out, err = run_in_shell(archive, f"{words} {lost}")
+    assert (status, out) == (2, "")
+    assert err.startswith("stackcheck-probe: standard output cannot be written: ")
+    assert err.count("\n") == 1
+
+
 def test_capture_through_the_program(archive: Path, tmp_path: Path) -> None:
     done = run(archive, "--root", NODE, "--capture", str(tmp_path / "node"))
     assert done.returncode == 0

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from stackcheck_probes import inventory, mounts
+from stackcheck_probes import files, inventory, mounts
 from stackcheck_probes.host import live_host, tree_host
-from stackcheck_probes.interface import Probe, RefusedError
+from stackcheck_probes.interface import AbsentError, Probe, RefusedError
 from stackcheck_probes.inventory import UnknownProbeError, choose, collect, observe
 from stackcheck_probes.look import Look
 from stackcheck_probes.registry import PROBES
@@ -285,18 +285,136 @@ def test_a_dead_mount_in_the_search_path(tmp_path: Path) -> None:
         assert found["components"]["kernel"]
 
 
+def test_links_that_lead_to_a_dead_mount(tmp_path: Path) -> None:
+    """As /opt/conda often is one to a shared file system."""
+    (tmp_path / "dead").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "link").symlink_to("x/../dead")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "bin/python3").symlink_to("../link/bin/python3")
+    with dead_mount(tmp_path / "dead"):
+        start = time.monotonic()
+        found = collect(environ={
+            "LD_LIBRARY_PATH": f"{tmp_path}/link/lib", "PATH": f"{tmp_path}/bin:{tmp_path}/link/bin:/usr/bin",
+            "VIRTUAL_ENV": f"{tmp_path}/link/v", "HOME": f"{tmp_path}/link/home",
+        })  # fmt: skip
+        assert time.monotonic() - start < 6
+    assert "stopped after" not in notes(found)
+    assert f"packages: {tmp_path}/link/v: mount {tmp_path}/dead (fuse) does not answer" in notes(found)
+    assert found["environments"], "those elsewhere are found all the same"
+
+
+def test_a_root_or_a_file_on_a_dead_mount_is_told(tmp_path: Path) -> None:
+    (tmp_path / "dead").mkdir()
+    (tmp_path / "link").symlink_to("dead")
+    with dead_mount(tmp_path / "dead"):
+        start = time.monotonic()
+        for arguments in (
+            {"root": f"{tmp_path}/dead/x"},
+            {"root": f"{tmp_path}/link"},
+            {"env_file": f"{tmp_path}/dead/e"},
+        ):
+            with pytest.raises(RefusedError, match=r"mount .*/dead \(fuse\) does not answer"):
+                collect(**arguments)  # type: ignore[arg-type]
+        assert time.monotonic() - start < 6
+
+
+def test_a_dead_mount_within_a_root(tmp_path: Path) -> None:
+    (tmp_path / "opt/conda").mkdir(parents=True)
+    (tmp_path / "v").symlink_to("/opt/conda")
+    (tmp_path / "usr/lib/python3.12/site-packages").mkdir(parents=True)
+    with dead_mount(tmp_path / "opt/conda"):
+        start = time.monotonic()
+        found = collect(str(tmp_path), environ={"VIRTUAL_ENV": "/v", "PATH": "/opt/conda/bin"})
+        assert time.monotonic() - start < 6
+    assert "stopped after" not in notes(found)
+    assert "packages: /v: mount /opt/conda (fuse) does not answer" in notes(found)
+    assert [one["prefix"] for one in found["environments"]] == ["/usr"]
+
+
+def test_a_dead_mount_in_the_container_of_a_process(tmp_path: Path) -> None:
+    (tmp_path / "dead").mkdir()
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("may not have a mount table of its own")
+    with (
+        dead_mount(tmp_path / "dead"),
+        subprocess.Popen(
+            ["unshare", "-m", "sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.2)
+            start = time.monotonic()
+            found = collect(pid=process.pid, environ={"VIRTUAL_ENV": f"{tmp_path}/dead"})
+            assert time.monotonic() - start < 6
+        finally:
+            process.kill()
+    assert "stopped after" not in notes(found)
+    assert f"packages: {tmp_path}/dead: mount {tmp_path}/dead (fuse) does not answer" in notes(found)
+    assert found["facts"]["mounts_silent"] == [f"{tmp_path}/dead"]
+
+
+NO_NAME = ("/x\0y", "/x\udfffy")  # the second is neither a letter nor an escaped byte
+
+
+@pytest.mark.parametrize("path", NO_NAME)
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_what_cannot_be_the_name_of_a_file_is_not_there(path: str, doubtful: bool) -> None:
+    own = (
+        mounts.GuardedFiles([mounts.Mount("s:/a", "/bad", "nfs", "rw")]) if doubtful else files.DirectFiles()
+    )
+    assert not own.exists(path)
+    assert not own.is_dir(path)
+    for ask in (own.read, own.map, own.names, own.size, own.real, own.local):
+        with contextlib.suppress(AbsentError):  # where links lead may be told of what is not there
+            assert ask(path) == path
+    with pytest.raises(AbsentError), own.reads(path):
+        pass
+
+
+def test_a_record_with_such_a_name_costs_its_line_alone(tmp_path: Path) -> None:
+    site = tmp_path / "v/lib/python3.12/site-packages"
+    folder = site / "pkg-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (tmp_path / "v/pyvenv.cfg").write_text(
+        "version = 3.12.3\nhome = /x\0y/bin\ninclude-system-site-packages = true\n"
+    )
+    (folder / "METADATA").write_text("Name: pkg\nVersion: 1.0\n")
+    (folder / "RECORD").write_text("bad\0name.so,sha256=x,1\ngood.so,sha256=y,1\n")
+    (site / "good.so").write_bytes(build(Spec("good.so", code=(("sm_90", 3),))))
+    found = collect(environ={"VIRTUAL_ENV": str(tmp_path / "v")}, only=("packages", "wheels", "code"))
+    assert "failed" not in notes(found)
+    assert found["facts"]["gpu_code"] == ["pkg: sm_90"]
+    assert any("good.so" in line for line in found["facts"]["files_changed"])
+
+
+def test_white_space_in_the_place_of_a_mount() -> None:
+    table = "s:/a /a\\040b\\011c\\134d nfs rw 0 0\n"
+    assert [mount.point for mount in mounts.parse_mounts(table)] == ["/a b\tc\\d"]
+
+
+def test_ways_without_end_cost_nothing() -> None:
+    guarded = mounts.GuardedFiles([mounts.Mount("s:/a", "/bad", "nfs", "rw")])
+    start = time.monotonic()
+    assert not guarded.exists("/a" * 100_000)
+    assert not guarded.exists("/a/.." * 600 + "/nothing")
+    assert time.monotonic() - start < 1
+
+
 def test_a_mount_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(mounts, "answers", lambda point: asked.append(point) or point == "/good")  # type: ignore[func-returns-value]
-    files = mounts.GuardedFiles(
+    guarded = mounts.GuardedFiles(
         [mounts.Mount("s:/a", "/bad", "nfs", "rw"), mounts.Mount("s:/b", "/good", "lustre", "rw")]
     )
     for _ in range(3):
         with pytest.raises(RefusedError, match=r"mount /bad \(nfs\) does not answer"):
-            files.read("/bad/x")
-        assert not files.exists("/bad")
-        assert not files.exists("/good/x")
-    assert not files.exists("/badly-named")
+            guarded.read("/bad/x")
+        assert not guarded.exists("/bad")
+        assert not guarded.exists("/good/x")
+    assert not guarded.exists("/badly-named")
     assert asked == ["/bad", "/good"]
 
 

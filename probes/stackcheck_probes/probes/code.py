@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stackcheck_probes import fatbin
 from stackcheck_probes.ahead import Unit
 from stackcheck_probes.elf import Elf, ElfError
-from stackcheck_probes.interface import HostError
+from stackcheck_probes.interface import AbsentError, HostError, RefusedError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.gpus import capability
@@ -19,11 +19,15 @@ _CONTENTS = "contents:"
 
 
 class Contents(NamedTuple):
-    """What the headers of a library tell: its GPU code, the newest glibc it asks for (empty if none), and what it links to."""
+    """What the headers of a library tell: its GPU code, the newest glibc it asks for (empty if none), and what it links to.
+
+    ``refused`` says why it could not be read.
+    """
 
     code: fatbin.Code
     glibc: tuple[int, ...]
     needed: tuple[str, ...]
+    refused: str
 
 
 def contents(look: Look, path: str) -> Contents:
@@ -31,8 +35,8 @@ def contents(look: Look, path: str) -> Contents:
     one = packages.active(look)
     meanwhile = one is not None and path in packages.owned_files(look, one)
     get = look.shared.ahead if meanwhile else look.shared.once
-    *code, glibc, needed = get(_CONTENTS + path, lambda: _read(look, path))
-    return Contents(fatbin.Code(*code), tuple(glibc), tuple(needed))
+    *code, glibc, needed, refused = get(_CONTENTS + path, lambda: _read(look, path))
+    return Contents(fatbin.Code(*code), tuple(glibc), tuple(needed), refused)
 
 
 def ahead(look: Look) -> Iterator[Unit]:
@@ -44,21 +48,27 @@ def ahead(look: Look) -> Iterator[Unit]:
 
 def _read(look: Look, path: str) -> list[Any]:
     """Return the fields of ``Contents`` as JSON can hold them."""
-    elf = look.elf(path)
-    if elf is None:
-        return [{}, {}, 0, {}, [], []]
+    try:
+        elf = Elf(look.host.files.map(path))
+    except RefusedError as error:
+        return [{}, {}, 0, {}, [], [], error.reason]
+    except (AbsentError, ElfError):
+        return [{}, {}, 0, {}, [], [], ""]
     code = _code_of(look, elf, path)
-    return [code.linked, code.relocatable, code.compressed, code.ptx, glibc_floor(elf), _needed(elf)]
+    return [code.linked, code.relocatable, code.compressed, code.ptx, glibc_floor(elf), _needed(elf), ""]
 
 
 def _code_of(look: Look, elf: Elf, path: str) -> fatbin.Code:
     try:
-        if fatbin.holds_code(elf):
+        if not fatbin.holds_code(elf):
+            return fatbin.Code()
+        try:
             with look.host.files.reads(path) as read:
                 return fatbin.code_of(elf, read)
-    except (ElfError, HostError):
-        pass
-    return fatbin.Code()
+        except HostError:  # it cannot be opened once more; the mapping is slower, and there
+            return fatbin.code_of(elf)
+    except ElfError:
+        return fatbin.Code()
 
 
 def code(look: Look) -> None:
@@ -69,18 +79,24 @@ def code(look: Look) -> None:
     scans: dict[str, list[fatbin.Code]] = {}
     whole: dict[str, fatbin.Code] = {}
     floors: dict[str, tuple[int, ...]] = {}
+    refused: dict[str, list[str]] = {}
     for count, (path, owners) in enumerate(sorted(packages.owned_files(look, one).items())):
         if count >= MAX_FILES:
             look.note(f"only the first {MAX_FILES} native libraries were scanned for GPU code")
             break
         place = owners[0][0].path
         held = contents(look, path)
+        if held.refused:
+            refused.setdefault(held.refused, []).append(path)
         if held.code.images:
             _report(look, path, owners[0][0].name, held.code)
             scans.setdefault(place, []).append(held.code)
             if not _is_of_the_toolkit(owners[0][0].site, path):
                 whole.setdefault(owners[0][0].name, fatbin.Code()).merge(held.code)
         floors[place] = max(floors.get(place, ()), held.glibc)
+    for reason, paths in refused.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        look.note(f"{paths[0]}{more}: {reason}")
     for place in floors:
         attributes: dict[str, Any] = {}
         if place in scans:

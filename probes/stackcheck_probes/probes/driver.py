@@ -113,7 +113,7 @@ def _modinfo(look: Look, path: str) -> dict[str, str]:
 
     try:
         if path.endswith(".ko"):
-            data = bytes(look.host.files.map(path))
+            data = look.host.files.map(path)[:_MODULE_LIMIT]
         elif path.endswith(".xz"):
             data = lzma.LZMADecompressor().decompress(
                 look.host.files.read(path, _MODULE_LIMIT), _MODULE_LIMIT

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from stackcheck_probes import dists, pyenvs
 from stackcheck_probes.dists import Distribution, RecordedFile
+from stackcheck_probes.interface import AbsentError, RefusedError
 from stackcheck_probes.look import Look
 from stackcheck_probes.pyenvs import Environment
 
@@ -77,6 +78,13 @@ def is_native(path: str) -> bool:
 def packages(look: Look) -> None:
     """Every environment found, and the name, version and place of everything installed in it."""
     look.looked_for("python")
+    environ = look.host.environ
+    for path in (
+        environ.get("VIRTUAL_ENV"),
+        environ.get("CONDA_PREFIX"),
+        *environ.get("PATH", "").split(":"),
+    ):
+        _reach(look, path or "")
     for one in installed(look):
         environment = one.environment
         look.seen.append("environments", {
@@ -92,3 +100,13 @@ def packages(look: Look) -> None:
                 "name": distribution.name, "version": distribution.version, "active": environment.active,
                 "shadowed_by": None if shadowed_by == distribution.path else shadowed_by,
             })  # fmt: skip
+
+
+def _reach(look: Look, path: str) -> None:
+    """Say so if an environment lies where nobody answers: another one is taken for the active one then."""
+    try:
+        look.host.files.real(path if path.startswith("/") else "/")
+    except RefusedError as error:
+        look.note(f"{path}: {error.reason}; the environment there was not looked at")
+    except AbsentError:
+        pass

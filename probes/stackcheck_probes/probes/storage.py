@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stackcheck_probes.look import Look
-from stackcheck_probes.mounts import NETWORK, GuardedFiles, Mount, parse_mounts
+from stackcheck_probes.mounts import NETWORK, Guard, Mount, parse_mounts
 
 LUSTRE_VERSIONS = ("/sys/fs/lustre/version", "/sys/module/lustre/version", "/proc/fs/lustre/version")
 INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
@@ -41,8 +41,9 @@ def storage(look: Look) -> None:
             "home_file_system", max(below, key=lambda mount: len(mount.point)).kind, "/proc/mounts", "procfs"
         )
     _drives(look, found)
-    if isinstance(look.host.files, GuardedFiles):
-        look.fact("mounts_silent", look.host.files.silent(), "/proc/mounts", "call")
+    guard = getattr(look.host.files, "guard", None)
+    if look.host.live and isinstance(guard, Guard):
+        look.fact("mounts_silent", guard.silent(), "/proc/mounts", "call")
 
 
 def _lustre(look: Look, found: list[Mount]) -> None:

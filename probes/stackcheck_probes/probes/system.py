@@ -89,13 +89,16 @@ def parse_os_release(text: str) -> dict[str, str]:
     return {name.strip(): value.strip().strip("\"'") for name, equals, value in pairs if equals}
 
 
+_LIBRARY_LIMIT = 64 << 20
+
+
 def _c_library(look: Look) -> None:
     for directory in LIBRARY_DIRECTORIES:
         path = f"{directory}/libc.so.6"
         if not look.exists(path):
             continue
         try:
-            content = look.host.files.map(path)
+            content = look.host.files.map(path)[:_LIBRARY_LIMIT]
         except HostError:
             continue
         match = re.search(_GLIBC, content)

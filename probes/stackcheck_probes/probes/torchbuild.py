@@ -145,7 +145,7 @@ def missing_symbols(look: Look, path: str, defining: list[Elf]) -> list[str] | N
     """Return the strong undefined torch symbols of an extension that nobody defines; None if it does not link to torch."""
     if not any(re.fullmatch(_TORCH_LIBRARY, name) for name in contents(look, path).needed):
         return None
-    elf = look.elf(path)
+    elf = look.brief_elf(path)
     try:
         wanted = [name for name, defined, weak in elf.symbols()
                   if not defined and not weak and re.match(_TORCH_SYMBOL, name)] if elf is not None else []  # fmt: skip

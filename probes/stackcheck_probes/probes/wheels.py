@@ -8,7 +8,7 @@ from typing import Any
 from stackcheck_probes import dists
 from stackcheck_probes.ahead import Unit
 from stackcheck_probes.dists import Distribution
-from stackcheck_probes.interface import HostError
+from stackcheck_probes.interface import AbsentError, RefusedError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 
@@ -123,9 +123,11 @@ def _changed(look: Look, one: packages.Installed) -> list[str]:
             continue
         try:
             size = look.host.files.size(path)
-        except HostError:
+        except AbsentError:
             changed.append(f"{path}: missing ({owners[0][0].name})")
             continue
+        except RefusedError:
+            continue  # it is there; that it may not be read is told where it would be read
         if size not in expected:
             changed.append(f"{path}: {size} bytes, recorded {min(expected)} ({owners[0][0].name})")
     return sorted(changed)
