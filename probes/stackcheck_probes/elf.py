@@ -16,6 +16,8 @@ from stackcheck_probes.files import Mapped
 MACHINES = {62: "x86_64", 183: "aarch64", 190: "cuda"}
 MAX_ENTRIES = 1 << 20
 MAX_STRING = 8192
+HEAD = 1 << 16  # bytes in which most of the tables lie: read at once
+PIECE, OVERLAP = 1 << 20, 1 << 14  # bytes searched at a time
 MAX_NAMES, MAX_TABLE, MAX_SYMBOLS = 1 << 20, 1 << 24, 1 << 28
 SHT_NOBITS = 8
 PT_LOAD, PT_DYNAMIC = 1, 2
@@ -62,7 +64,7 @@ class Elf:
     """An ELF object in memory or mapped."""
 
     def __init__(self, data: Mapped) -> None:
-        head = data[:64]
+        self._head = head = data[:HEAD]
         if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
             raise ElfError("no ELF64 little-endian object")
         self.data = data
@@ -77,8 +79,11 @@ class Elf:
         self._tags = self._read_tags()
 
     def _unpack(self, layout: str, offset: int) -> tuple[int, ...]:
+        size = struct.calcsize(layout)
         try:
-            return struct.unpack(layout, self.data[offset : offset + struct.calcsize(layout)])
+            if 0 <= offset <= len(self._head) - size:
+                return struct.unpack_from(layout, self._head, offset)
+            return struct.unpack(layout, self.data[offset : offset + size])
         except struct.error:
             raise ElfError("a table points outside the file") from None
 
@@ -114,6 +119,10 @@ class Elf:
         return self._offset(self._tags[tag][0])
 
     def _string(self, offset: int) -> str:
+        if 0 <= offset < len(self._head):
+            end = self._head.find(b"\0", offset, offset + MAX_STRING)
+            if end >= 0:
+                return self._head[offset:end].decode("utf-8", "replace")
         end = self.data.find(b"\0", offset, offset + MAX_STRING)
         if offset < 0 or end < 0:
             raise ElfError("a string does not end")
@@ -272,10 +281,19 @@ class Elf:
         pattern = re.compile(expression)
         section = self.section(".rodata")
         if section is not None and section.size:
-            match = pattern.search(self.data[section.offset : section.offset + min(section.size, limit)])
+            match, where = self._first(pattern, section.offset, section.offset + min(section.size, limit))
             if match:
-                return match, section.offset
-        return pattern.search(self.data[:limit]), 0
+                return match, where
+        return self._first(pattern, 0, min(len(self.data), limit))
+
+    def _first(self, pattern: re.Pattern[bytes], start: int, stop: int) -> tuple[re.Match[bytes] | None, int]:
+        """Return the first match in a range and where the piece begins in which it was found: pieces overlap by more than a match."""
+        while True:
+            end = min(start + PIECE, stop)
+            match = pattern.search(self.data[start:end])
+            if match or end == stop:
+                return match, start
+            start = end - OVERLAP
 
 
 def _split(paths: list[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stackcheck_probes import elf
 from stackcheck_probes.elf import Elf, ElfError
 from tests.nodes.objects import Spec, build
 
@@ -109,3 +110,16 @@ def test_random_damage_is_refused_or_read() -> None:
 def test_what_is_no_elf64_little_endian_is_refused(data: bytes) -> None:
     with pytest.raises(ElfError):
         Elf(data)
+
+
+@pytest.mark.parametrize("filler", range(0, 200, 7))
+def test_a_text_is_found_wherever_the_pieces_end(filler: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elf, "PIECE", 64)
+    monkeypatch.setattr(elf, "OVERLAP", 48)
+    found = Elf(
+        build(
+            Spec("a.so", strings=("x" * filler, "NCCL version 2.27.3+cuda12.9", "NCCL version 2.1.1+cuda9.0"))
+        )
+    ).search(rb"NCCL version (\d+\.\d+\.\d+)\+cuda")
+    assert found is not None
+    assert found[1] == b"2.27.3"
