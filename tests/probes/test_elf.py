@@ -114,12 +114,13 @@ def test_what_is_no_elf64_little_endian_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("filler", range(0, 200, 7))
 def test_a_text_is_found_wherever_the_pieces_end(filler: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ("x" * filler, "NCCL version 2.27.3+cuda12.9", "NCCL version 2.1.1+cuda9.0", "y" * 50)
+    library = Elf(build(Spec("a.so", strings=texts)))
+    pattern = rb"NCCL version (\d+\.\d+\.\d+)\+cuda"
+    whole = library.search(pattern)
     monkeypatch.setattr(elf, "PIECE", 64)
     monkeypatch.setattr(elf, "OVERLAP", 48)
-    found = Elf(
-        build(
-            Spec("a.so", strings=("x" * filler, "NCCL version 2.27.3+cuda12.9", "NCCL version 2.1.1+cuda9.0"))
-        )
-    ).search(rb"NCCL version (\d+\.\d+\.\d+)\+cuda")
+    found = library.search(pattern)
+    assert whole is not None
     assert found is not None
-    assert found[1] == b"2.27.3"
+    assert found[1] == whole[1]

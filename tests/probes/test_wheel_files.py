@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stackcheck_probes.inventory import collect
 from tests.nodes.objects import Spec, build
 
@@ -185,3 +187,30 @@ def test_a_wheel_that_serves_many_versions_of_torch_is_not_broken_by_those_that_
 ) -> None:
     symbols = {ADDONS.format(version): "_ZN3c106absentEv" for version in ("24", "29", "210", "_2.11")}
     assert extensions(tmp_path, symbols) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mixed"),
+    [
+        ((3, 3), []),
+        ((4, 4), []),
+        ((3, 4), ["1 files of a, 1 of b"]),
+        ((4, 3), ["1 files of a, 1 of b"]),
+        ((3, 9), []),
+    ],
+)
+def test_two_wheels_that_each_won_some_files_are_mixed(
+    tmp_path: Path, sizes: tuple[int, int], mixed: list[str]
+) -> None:
+    """a recorded three bytes for each file, b four."""
+    paths = ("p/one.py", "p/two.so")
+    found = node(
+        tmp_path,
+        {path: b"x" * size for path, size in zip(paths, sizes, strict=True)},
+        {
+            f"{name}-1.0": "".join(f"{path},sha256={name},{size}\n" for path in paths)
+            for name, size in (("a", 3), ("b", 4))
+        },
+    )
+    assert found["facts"]["files_owned_twice"] == [f"a and b: /{SITE}/p/one.py and 1 more"]
+    assert found["facts"]["files_mixed"] == mixed

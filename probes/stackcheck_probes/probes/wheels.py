@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 from stackcheck_probes import dists
 from stackcheck_probes.ahead import Unit
-from stackcheck_probes.dists import Distribution
-from stackcheck_probes.interface import AbsentError, RefusedError
+from stackcheck_probes.dists import Distribution, RecordedFile
+from stackcheck_probes.interface import AbsentError, HostError, RefusedError
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes import packages
 
 SHOWN = 20
+SIZES = 200  # files of a pair of wheels that are looked at
+Twice = list[tuple[RecordedFile, RecordedFile]]
 # What packages leave in the common directory by mistake and nobody imports at run time.
 _HARMLESS = (
     "__init__.py",
@@ -60,11 +63,35 @@ def ahead(look: Look) -> Iterator[Unit]:
 
 def _compared(look: Look, one: packages.Installed) -> dict[str, Any]:
     """Return the facts that the RECORD files of an environment tell."""
-    return {"files_owned_twice": _twice(look, one)[:SHOWN], "files_changed": _changed(look, one)[:SHOWN]}
+    twice = _twice(look, one)
+    told = [f"{a} and {b}: {items[0][0].path}" + (f" and {len(items) - 1} more" if len(items) > 1 else "")
+            for (a, b), items in sorted(twice.items())]  # fmt: skip
+    mixed = [text for pair, items in sorted(twice.items()) for text in [_mixture(look, pair, items)] if text]
+    return {
+        "files_owned_twice": told[:SHOWN],
+        "files_mixed": mixed[:SHOWN],
+        "files_changed": _changed(look, one)[:SHOWN],
+    }
 
 
-def _twice(look: Look, one: packages.Installed) -> list[str]:
-    twice: dict[tuple[str, str], list[str]] = {}
+def _mixture(look: Look, pair: tuple[str, str], items: Twice) -> str:
+    """Return which of two wheels won the files that both own, if each won some: their parts do not fit each other then.
+
+    Told by size, where the two recorded different ones.
+    """
+    won = [0, 0]
+    for both in [both for both in items if None not in (both[0].size, both[1].size)][:SIZES]:
+        if both[0].size != both[1].size:
+            with contextlib.suppress(HostError):
+                size = look.host.files.size(both[0].path)
+                for index, one in enumerate(both):
+                    won[index] += size == one.size
+    return f"{won[0]} files of {pair[0]}, {won[1]} of {pair[1]}" if all(won) else ""
+
+
+def _twice(look: Look, one: packages.Installed) -> dict[tuple[str, str], Twice]:
+    """Return, for two distributions by name, the files both of them own with different contents, as each recorded them."""
+    twice: dict[tuple[str, str], Twice] = {}
     by_site: dict[str, dict[str, str]] = {}
     for distribution in one.distributions:
         owners = by_site.setdefault(distribution.site, {})
@@ -74,8 +101,7 @@ def _twice(look: Look, one: packages.Installed) -> list[str]:
         if common:
             _compare(look, one, distribution, common, owners, twice)
         owners.update(dict.fromkeys(paths - common, distribution.path))
-    return [f"{a} and {b}: {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-            for (a, b), paths in sorted(twice.items())]  # fmt: skip
+    return twice
 
 
 def _compare(
@@ -84,34 +110,32 @@ def _compare(
     distribution: Distribution,
     common: set[str],
     owners: dict[str, str],
-    twice: dict[tuple[str, str], list[str]],
+    twice: dict[tuple[str, str], Twice],
 ) -> None:
-    """Note the paths that another distribution owns too, if the two recorded different contents."""
+    """Note the files that another distribution owns too, if the two recorded different contents."""
     named = {other.path: other for other in one.distributions}
-    mine = _digests(look, distribution)
+    mine = _files(look, distribution)
     for path in sorted(common):
         other = named[owners[path]]
         absolute = f"{distribution.site}/{path}"
-        theirs = _digests(look, other).get(absolute)
-        own = mine.get(absolute)
-        if own and theirs and own != theirs and "/bin/" not in absolute and not _is_aside(path):
-            twice.setdefault((other.name, distribution.name), []).append(absolute)
+        theirs, own = _files(look, other).get(absolute), mine.get(absolute)
+        if theirs is None or own is None or "" in (own.digest, theirs.digest) or own.digest == theirs.digest:
+            continue
+        if "/bin/" not in absolute and not _is_aside(path):
+            twice.setdefault((other.name, distribution.name), []).append((theirs, own))
 
 
 def _is_aside(path: str) -> bool:
     return path.endswith(_HARMLESS) or (path.startswith(_ASIDE) and not packages.is_native(path))
 
 
-def _digests(look: Look, distribution: Distribution) -> dict[str, str]:
-    """Return path -> digest of a distribution's files."""
+def _files(look: Look, distribution: Distribution) -> dict[str, RecordedFile]:
+    """Return a distribution's files by path, as it recorded them."""
 
-    def read() -> dict[str, str]:
-        return {
-            item.path: item.digest
-            for item in dists.recorded(distribution, packages.record(look, distribution))
-        }
+    def read() -> dict[str, RecordedFile]:
+        return {item.path: item for item in dists.recorded(distribution, packages.record(look, distribution))}
 
-    return look.shared.once(f"digests:{distribution.path}", read)
+    return look.shared.once(f"files:{distribution.path}", read)
 
 
 def _changed(look: Look, one: packages.Installed) -> list[str]:
