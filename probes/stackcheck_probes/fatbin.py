@@ -8,11 +8,11 @@ name offset, name length, flags, reserved, uncompressed size. Flags and kind are
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Iterator
 
 from stackcheck_probes.elf import Elf
-from stackcheck_probes.files import Mapped, Read
+from stackcheck_probes.files import SHORT, Mapped, Read
 
 MAGIC = 0xBA55ED50
 MAGIC_BYTES = struct.pack("<I", MAGIC)
@@ -24,7 +24,6 @@ _ENTRY = struct.Struct(
     "<H2xIQ12xI8xQ8xQ"
 )  # kind, header size, payload size, architecture, flags, uncompressed size
 MAX_ENTRIES = 4_000_000
-BLOCK = 256  # of one read: as cheap as 64 bytes, and some images are as small
 
 
 class Code:
@@ -107,7 +106,7 @@ def holds_code(elf: Elf) -> bool:
 
 
 def code_of(elf: Elf, read: Read | None = None) -> Code:
-    """Return the code of an object; ``read`` as for ``headers``. Raises ``ElfError`` if its section table is damaged."""
+    """Return the code of an object; ``read`` as for ``walk``. Raises ``ElfError`` if its section table is damaged."""
     code = Code()
     for section in elf.sections():
         if section.name in SECTIONS and section.size:
@@ -120,72 +119,78 @@ def count(
 ) -> None:
     """Count the images of the containers in a range of bytes."""
     seen: dict[tuple[int, ...], int] = {}
-    for _offset, fields in headers(data, start, size, read):
-        if fields:
-            seen[fields] = seen.get(fields, 0) + 1
+    walk(data, start, size, seen, read=read)
     counts = code.relocatable if relocatable else code.linked
-    for (kind, number, flags, *text), times in seen.items():
+    for (kind, number, flags, text), times in seen.items():
         if kind in (KIND_PTX, KIND_ELF):
             target = _target(kind, number, flags)
             counts[target] = counts.get(target, 0) + times
             code.compressed += times if flags & FLAG_COMPRESSED else 0
-            if text:
-                code.ptx[target] = code.ptx.get(target, 0) + text[0] * times
+            if kind == KIND_PTX:
+                code.ptx[target] = code.ptx.get(target, 0) + text * times
 
 
-def headers(
-    data: Mapped, start: int, size: int, read: Read | None = None
-) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield offset and fields (kind, number, flags, and of PTX the size of its text) of every header in a range.
+def walk(
+    data: Mapped,
+    start: int,
+    size: int,
+    seen: dict[tuple[int, ...], int],
+    *,
+    read: Read | None = None,
+    offsets: list[int] | None = None,
+) -> None:
+    """Count in ``seen`` the headers of images in a range by kind, number, flags and, of PTX, the size of its text; note all ``offsets``.
 
-    Those of a container are empty.
-
-    What is no container is skipped over. Headers mostly lie far apart, so ``read`` should be a short read of the file: touching a
-    mapping there costs a page fault each time, three times as much.
+    What is no container is skipped over. Headers mostly lie far apart, and most of the time goes into getting there: so ``read``
+    should be a short read of the file, and nothing is called in between.
     """
-    end = start + size
-    position = start
-    left = MAX_ENTRIES
-    get = read or _slices(data)
+    with contextlib.suppress(OSError, OverflowError):  # what cannot be read ends the count
+        _walk(data, start, start + size, seen, read or _slices(data), [] if offsets is None else offsets)
+
+
+def _walk(
+    data: Mapped, start: int, end: int, seen: dict[tuple[int, ...], int], read: Read, offsets: list[int]
+) -> None:
+    position, left = start, MAX_ENTRIES
     entry_size, unpack = _ENTRY.size, _ENTRY.unpack_from
-    block, base = b"", 0
+    block, base, held = b"", 0, 0
     while position + _CONTAINER.size <= end and left > 0:
-        where = position - base
-        if where + _CONTAINER.size > len(block):
-            block, base, where = get(position, BLOCK), position, 0
-            if len(block) < _CONTAINER.size:
+        if position - base + _CONTAINER.size > held:
+            block, base = read(position), position
+            held = len(block)
+            if held < _CONTAINER.size:
                 return
-        magic, version, header, length = _CONTAINER.unpack_from(block, where)
+        magic, version, header, length = _CONTAINER.unpack_from(block, position - base)
         if magic != MAGIC or version != 1 or header < _CONTAINER.size or length > end - position - header:
             position = data.find(MAGIC_BYTES, position + 1, end)
             if position < 0:
                 return
             continue
-        yield position, ()
-        stop = position + header + length
+        offsets.append(position)
         entry = position + header
+        stop = entry + length
         while entry + entry_size <= stop and left > 0:
             left -= 1
-            where = entry - base
-            if where + entry_size > len(block):
-                block, base, where = get(entry, BLOCK), entry, 0
-                if len(block) < entry_size:
+            if entry - base + entry_size > held:
+                block, base = read(entry), entry
+                held = len(block)
+                if held < entry_size:
                     return
-            kind, header_size, payload, number, flags, unpacked = unpack(block, where)
+            kind, header_size, payload, number, flags, unpacked = unpack(block, entry - base)
             if header_size < entry_size or payload > stop - entry - header_size:
                 break
-            if kind == KIND_PTX:
-                yield entry, (kind, number, flags, unpacked if flags & FLAG_COMPRESSED else payload)
-            else:
-                yield entry, (kind, number, flags)
+            text = 0 if kind != KIND_PTX else unpacked if flags & FLAG_COMPRESSED else payload
+            found = (kind, number, flags, text)
+            seen[found] = seen.get(found, 0) + 1
+            offsets.append(entry)
             entry += header_size + payload
         position = stop
         position += -(position - start) % 8
 
 
 def _slices(data: Mapped) -> Read:
-    def read(offset: int, size: int) -> bytes:
-        return data[offset : offset + size]
+    def read(offset: int) -> bytes:
+        return data[offset : offset + SHORT]
 
     return read
 

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Callable, Union
 
 from stackcheck_probes.interface import AbsentError, RefusedError
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Mapped = Union["Pages", bytes]
-Read = Callable[[int, int], bytes]
-"""A short read of a file: offset and size to the bytes there, fewer at its end."""
+Read = Callable[[int], bytes]
+"""A short read of a file: offset to the ``SHORT`` bytes there, fewer at its end. Raises what ``pread`` does."""
+SHORT = 256  # as cheap as 64 bytes, and some images of GPU code are as small
 TEXT_LIMIT = 1 << 20
 LIST_LIMIT = 20_000
 BLOCK, KEPT_BLOCKS = 1 << 14, 64
@@ -135,18 +137,10 @@ def map_file(path: str) -> Pages:
 
 @contextlib.contextmanager
 def short_reads(path: str) -> Iterator[Read]:
-    """Give short reads at any place of a regular file. An error while reading is an empty answer."""
+    """Give short reads at any place of a regular file."""
     fd, _size = open_regular(path)
-    pread = os.pread
-
-    def read(offset: int, size: int) -> bytes:
-        try:
-            return pread(fd, size, offset)
-        except (OSError, OverflowError):
-            return b""
-
     try:
-        yield read
+        yield partial(os.pread, fd, SHORT)
     finally:
         os.close(fd)
 

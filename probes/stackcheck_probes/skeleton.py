@@ -25,9 +25,9 @@ def blocks(data: Mapped, name: str) -> list[tuple[int, int]]:
             if section.name in SECTIONS:
                 kept.append((section.offset, section.size))
             if section.name in fatbin.SECTIONS:
-                kept += [
-                    (offset, HEADER) for offset, _fields in fatbin.headers(data, section.offset, section.size)
-                ]
+                places: list[int] = []
+                fatbin.walk(data, section.offset, section.size, {}, offsets=places)
+                kept += [(offset, HEADER) for offset in places]
         for file_name, pattern in versions.TEXTS:
             match, base = elf.place(pattern) if re.match(file_name, name) else (None, 0)
             if match:

@@ -107,7 +107,7 @@ class TreeFiles:
         inline = found.inline
         if inline is None:
             return files.short_reads(str(found.real))
-        return contextlib.nullcontext(lambda offset, size: inline[offset : offset + size])
+        return contextlib.nullcontext(lambda offset: inline[offset : offset + files.SHORT])
 
     def names(self, path: str, limit: int = files.LIST_LIMIT) -> list[str]:
         """Return the names in a directory of all layers, sorted."""
