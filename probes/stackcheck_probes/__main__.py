@@ -14,6 +14,7 @@ from typing import NoReturn
 
 OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
 LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
+NEEDED = (3, 11)  # by the verdict
 VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--output", "--gpu", "--instance", "--matrices",
                  "-v", "--verbose")  # fmt: skip
 
@@ -174,8 +175,11 @@ def entry() -> NoReturn:
 def entry_without_verdict() -> int:
     """Run where an archive holds the verdict too, on a Python that is too old for it: the inventory, and a word about it.
 
-    Who asked for a report gets none rather than another document.
+    Where there is a newer Python, it goes on in our place. Who asked for a report otherwise gets none rather than another document.
     """
+    from stackcheck_probes.commands import go_on_with_newer_python
+
+    go_on_with_newer_python(NEEDED)
     wanted = [word for word in sys.argv[1:] if word.split("=", 1)[0] in VERDICT_FLAGS]
     version = ".".join(map(str, sys.version_info[:2]))
     if wanted:

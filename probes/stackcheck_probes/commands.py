@@ -7,6 +7,7 @@ and no shell is involved. In a captured tree ``cmd/NAME`` holds what it printed,
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -30,6 +31,7 @@ DIRECTORIES = (
     "/opt/slurm/sbin",
 )
 _KMSG_LIMIT = 8 << 20
+NEWER = 20  # minor versions of Python that are looked for
 
 
 class Command(NamedTuple):
@@ -90,6 +92,24 @@ def run(
     except OSError as error:
         raise RefusedError(name, (error.strerror or "cannot be started").lower()) from None
     return _collect(name, process, timeout)
+
+
+GOES_ON = "STACKCHECK_GOES_ON"
+"""Variable that says that this interpreter was started in the place of an older one: it looks for no other."""
+
+
+def go_on_with_newer_python(floor: tuple[int, int]) -> None:
+    """Put the newest interpreter on PATH from ``floor`` on (``python3.13``) in our place, with the same arguments; return if there is none."""
+    if os.environ.get(GOES_ON) or not sys.argv[0]:
+        return
+    directories = [part for part in os.environ.get("PATH", "").split(":") if part.startswith("/")]
+    for minor in range(floor[1] + NEWER, floor[1] - 1, -1):
+        for directory in directories:
+            program = f"{directory}/python{floor[0]}.{minor}"
+            if os.access(program, os.X_OK):
+                sys.stdout.flush()
+                with contextlib.suppress(OSError):
+                    os.execve(program, [program, *sys.argv], {**os.environ, GOES_ON: "1"})  # noqa: S606 - no shell is wanted
 
 
 def replay(name: str, read: Callable[[str, int], bytes]) -> Output:

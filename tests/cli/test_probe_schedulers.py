@@ -23,6 +23,7 @@ HEALTHY, RED, YELLOW = (
     "p5.48xlarge+fabric-manager-mismatch",
     "p5.48xlarge+gdrdrv-missing",
 )
+UNKNOWN = "a machine on which no GPU is seen"
 TOOLS = ("slurmctld", "slurmd", "scontrol", "munged")
 
 
@@ -57,12 +58,12 @@ def test_the_shell_can_read_it(path: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def scontrol(tmp_path: Path) -> Path:
-    """A stand-in for scontrol that writes down what it is asked and shows a node that stackcheck drained."""
+    """A stand-in for scontrol that writes down what it is asked and shows a node with the reason in the file ``reason``."""
     folder = tmp_path / "bin"
     folder.mkdir()
     path = folder / "scontrol"
     path.write_text(
-        f'#!/bin/sh\nprintf "%s|" "$@" >> "{tmp_path}/asked"\n[ "$1" != show ] || echo "   Reason=stackcheck: ERROR 1 [root@now]"\n'
+        f'#!/bin/sh\nprintf "%s|" "$@" >> "{tmp_path}/asked"\n[ "$1" != show ] || sed "s/^/   Reason=/" "{tmp_path}/reason"\n'
     )
     path.chmod(0o755)
     return folder
@@ -98,20 +99,36 @@ def test_the_prolog_refuses_a_job_on_errors_alone(
 
 
 @pytest.mark.parametrize(
-    ("node", "asked"),
+    ("node", "reason", "asked"),
     [
-        (HEALTHY, "show|node|n7|update|nodename=n7|state=resume|"),
-        (RED, "update|nodename=n7|state=drain|reason=stackcheck: ERROR 2: "),
+        (HEALTHY, "stackcheck: ERROR 1 [root@now]", "update|nodename=n7|state=resume|"),
+        (HEALTHY, "", ""),
+        (HEALTHY, "RMA-1234 GPU3 swap, do not resume [alice@now]", ""),
+        (RED, "", "update|nodename=n7|state=drain|reason=stackcheck: ERROR 2: "),
+        (
+            RED,
+            "stackcheck: WARNING 1: x [root@now]",
+            "update|nodename=n7|state=drain|reason=stackcheck: ERROR 2: ",
+        ),
+        (RED, "RMA-1234 GPU3 swap, do not resume [alice@now]", ""),
+        (UNKNOWN, "stackcheck: ERROR 1 [root@now]", ""),
     ],
 )
-def test_the_health_check_drains_and_gives_back(
-    node: str, asked: str, scontrol: Path, tmp_path: Path
+def test_the_health_check_drains_and_gives_back_and_leaves_alone_what_others_drained(
+    node: str, reason: str, asked: str, scontrol: Path, tmp_path: Path
 ) -> None:
+    (tmp_path / "reason").write_text(f"{reason}\n" if reason else "")
+    if node is UNKNOWN:
+        (tmp_path / "bare/etc").mkdir(parents=True)
+        (tmp_path / "bare/etc/os-release").write_text("ID=ubuntu\nVERSION_ID=24.04\n")
+        node = os.path.relpath(tmp_path / "bare", NODES)
     place = script(tmp_path, "/etc/slurm/stackcheck-health.sh")
     prepared(place, scontrol)
     environ = {"STACKCHECK": str(program(tmp_path, node)), "SLURMD_NODENAME": "n7"}
     assert subprocess.run([str(place)], env=environ, check=False).returncode == 0
-    assert (tmp_path / "asked").read_text().startswith(asked)
+    told = (tmp_path / "asked").read_text().removeprefix("show|node|n7|")
+    assert told.startswith(asked)
+    assert bool(told) is bool(asked)
 
 
 @pytest.mark.parametrize("path", ["/etc/slurm/stackcheck-health.sh", "/etc/slurm/stackcheck-prolog.sh"])

@@ -196,8 +196,9 @@ def test_every_report_out_of_the_archive_with_the_standard_library_alone(judging
 
 @pytest.mark.parametrize("python", OLD)
 def test_an_old_python_gives_the_inventory_and_a_word_about_it(
-    judging: Path, archive: Path, python: str
+    judging: Path, archive: Path, python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", "/nowhere:relative")
     done = run(judging, "--root", BROKEN, python=python)
     assert done.returncode == 0
     assert "inventory only, the verdict needs Python 3.11" in done.stderr
@@ -205,6 +206,33 @@ def test_an_old_python_gives_the_inventory_and_a_word_about_it(
     refused = run(judging, "--root", BROKEN, "--format", "oneline", python=python)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("stackcheck-probe: --format needs the verdict")
+
+
+@pytest.mark.parametrize("python", OLD)
+def test_an_old_python_lets_a_newer_one_go_on(
+    judging: Path, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Amazon Linux 2023 and Ubuntu 22.04, where python3 is too old and another one can be installed beside it."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "a/python3.11").write_text("#!/bin/sh\nexec " + sys.executable + ' "$@"\n')
+    (tmp_path / "a/python3.11").chmod(0o755)
+    (tmp_path / "b/python3.12").write_text("not a program")
+    monkeypatch.setenv("PATH", f"{tmp_path}/a:{tmp_path}/b")
+    done = run(judging, "--root", BROKEN, "--format", "oneline", python=python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("stackcheck: WARNING 1: gdrcopy-without-device")
+
+
+@pytest.mark.parametrize("python", OLD)
+def test_a_newer_name_for_an_old_python_ends_in_a_word_and_not_in_a_circle(
+    judging: Path, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python3.13").symlink_to(python)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run(judging, "--root", BROKEN, "--format", "oneline", python=python)
+    assert done.returncode == 2
+    assert done.stderr.startswith("stackcheck-probe: --format needs the verdict")
 
 
 def test_the_archive_takes_no_other_matrices(judging: Path, tmp_path: Path) -> None:
