@@ -118,13 +118,14 @@ def test_the_health_check_drains_and_gives_back_and_leaves_alone_what_others_dra
     node: str, reason: str, asked: str, scontrol: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "reason").write_text(f"{reason}\n" if reason else "")
-    if node is UNKNOWN:
-        (tmp_path / "bare/etc").mkdir(parents=True)
-        (tmp_path / "bare/etc/os-release").write_text("ID=ubuntu\nVERSION_ID=24.04\n")
-        node = os.path.relpath(tmp_path / "bare", NODES)
     place = script(tmp_path, "/etc/slurm/stackcheck-health.sh")
     prepared(place, scontrol)
-    environ = {"STACKCHECK": str(program(tmp_path, node)), "SLURMD_NODENAME": "n7"}
+    if node is UNKNOWN:
+        (tmp_path / "probe").write_text("#!/bin/sh\necho 'stackcheck: UNKNOWN: no NVIDIA GPU was seen'\n")
+        (tmp_path / "probe").chmod(0o755)
+    else:
+        program(tmp_path, node)
+    environ = {"STACKCHECK": str(tmp_path / "probe"), "SLURMD_NODENAME": "n7"}
     assert subprocess.run([str(place)], env=environ, check=False).returncode == 0
     told = (tmp_path / "asked").read_text().removeprefix("show|node|n7|")
     assert told.startswith(asked)
