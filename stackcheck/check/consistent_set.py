@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from stackcheck.catalog.catalog import Catalog
 from stackcheck.check.node import Node, Seen
-from stackcheck.check.remedies import Recheck, proved
+from stackcheck.check.remedies import Recheck, applied, proved
 from stackcheck.model.errors import StackcheckError
 from stackcheck.model.finding import Finding, Remedy, Severity
 from stackcheck.model.inventory import Inventory
-from stackcheck.model.stack import Pin, Stack
+from stackcheck.model.stack import CHOSEN_BY_BACKEND, Pin, Stack
 
 if TYPE_CHECKING:
     from stackcheck.solver.request import Request
@@ -27,15 +27,40 @@ _MOST_KEPT = 2  # candidates to keep: each costs a search
 
 def with_consistent_set(
     findings: Sequence[Finding], inventory: Inventory, catalog: Catalog, recheck: Recheck
-) -> list[Finding]:
-    """Return the findings; errors about versions that have no proved remedy get the solver's set, if it removes them."""
+) -> tuple[list[Finding], Remedy | None]:
+    """Return the findings and the solver's set, if one was asked for: errors about versions without a proved remedy have it, if it removes them."""
     policy = catalog.policy.get(POLICY, {})
     open_ones = {f.id for f in findings if _is_open(f, policy.get("kinds", ()))}
     remedy = _remedy(Node(catalog, inventory), policy.get("keep", ())) if open_ones else None
     if remedy is None:
-        return list(findings)
+        return list(findings), None
     return [
         _proved(f, remedy, inventory, catalog, recheck, findings) if f.id in open_ones else f
+        for f in findings
+    ], remedy
+
+
+def pointing_to(
+    remedy: Remedy, findings: Sequence[Finding], inventory: Inventory, catalog: Catalog, recheck: Recheck
+) -> list[Finding]:
+    """Return the findings in their order; errors that the set offered for an earlier one mends too point to it, where theirs are parts of it.
+
+    Two commands that move the same packages to different versions or builds would undo each other.
+    """
+    offering = next((f for f in findings if f.remedy and f.remedy[0].sets == remedy.sets), None)
+    changed = applied(inventory, remedy.sets, catalog) if offering else None
+    if offering is None or changed is None:
+        return list(findings)
+    left = {f.id for f in recheck(changed)}
+    pointer = Remedy(f"The set under {offering.id} mends this too", proved=True)
+    return [
+        f._replace(remedy=(pointer,))
+        if f is not offering
+        and f.severity is Severity.ERROR
+        and f.id not in left
+        and any(r.sets for r in f.remedy)
+        and all(r.sets.keys() <= remedy.sets.keys() for r in f.remedy)
+        else f
         for f in findings
     ]
 
@@ -166,16 +191,27 @@ def _public(version: str) -> str:
 
 
 def _command(pins: Sequence[Pin], installed: Mapping[str, Seen]) -> str:
-    """Return the pip command, if pip's own index has each of these builds."""
-    if not pins or any(p.index_build is False for p in pins):
+    """Return the pip command, if pip's own index has each of these builds; for builds of torch that it has not, uv's, which knows where they are.
+
+    https://docs.astral.sh/uv/guides/integration/pytorch/#automatic-backend-selection
+    """
+    elsewhere = [p for p in pins if p.index_build is False]
+    labels = {_labelled(p).partition("+")[2] for p in elsewhere}
+    if not pins or (elsewhere and (len(labels) != 1 or not min(labels).startswith("cu"))):
         return ""
-    flags = ""
+    if not all(_package(installed[p.component]).startswith(CHOSEN_BY_BACKEND) for p in elsewhere):
+        return ""
+    installer, flags = (
+        ("uv pip install", f" --torch-backend={min(labels)}") if elsewhere else ("pip install", "")
+    )
     if any(_public(p.version) == _public(_version(installed[p.component])) for p in pins):
-        flags += " --force-reinstall"  # another build of the same version counts as installed
+        flags += (
+            " --reinstall" if elsewhere else " --force-reinstall"
+        )  # another build of the same version counts as installed
     if any(installed[p.component].component.builds_against for p in pins):
         flags += " --no-build-isolation"  # what is compiled here is compiled against the torch beside it
     names = " ".join(f"'{_package(installed[p.component])}=={_public(p.version)}'" for p in pins)
-    return f"pip install{flags} {names}"
+    return f"{installer}{flags} {names}"
 
 
 def _version(seen: Seen) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stackcheck.catalog.catalog import Catalog
-from stackcheck.check.consistent_set import with_consistent_set
+from stackcheck.check.consistent_set import pointing_to, with_consistent_set
 from stackcheck.check.doubts import doubts
 from stackcheck.check.gpurows import gpu_row_findings
 from stackcheck.check.image import unknown_image
@@ -33,7 +33,10 @@ def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] |
         return findings_of(catalog, changed)
 
     proven = [proved(f, inventory, catalog, recheck, found) for f in found]
-    ranked = folded(with_consistent_set(proven, inventory, catalog, recheck), catalog)
+    mended, one_set = with_consistent_set(proven, inventory, catalog, recheck)
+    ranked = folded(mended, catalog)
+    if one_set is not None:
+        ranked = pointing_to(one_set, ranked, inventory, catalog, recheck)
     reasons = accept or {}
     accepted = tuple(f._replace(accepted=reasons[f.id]) for f in ranked if f.id in reasons)
     return Report(

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from stackcheck.model.stack import Pin
+from stackcheck.model.stack import CHOSEN_BY_BACKEND, Pin
 from stackcheck.model.version import Version
 
 _PURL = re.compile(
     r"pkg:pypi/(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:@(?P<version>[^?#]+))?(?:[?#].*)?\Z"
 )
 _BACKEND = re.compile(r"(?:cu\d{2,4}|cpu|xpu|rocm\d+(?:\.\d+)*)\Z", re.ASCII)
-_CHOSEN_BY_BACKEND = ("torch", "pytorch-")  # the distributions whose build uv's --torch-backend selects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ def packages(pins: Iterable[Pin]) -> Iterator[Package]:
         build = pin.build or (local if _BACKEND.match(local) else "")
         from_index = is_index_build(pin)
         other = bool(build) and from_index is False
-        selected = match["name"].lower().startswith(_CHOSEN_BY_BACKEND) and bool(_BACKEND.match(build))
+        selected = match["name"].lower().startswith(CHOSEN_BY_BACKEND) and bool(_BACKEND.match(build))
         yield Package(
             name=match["name"],
             version=f"{public}+{build}" if other else public,

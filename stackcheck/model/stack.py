@@ -11,6 +11,9 @@ _NOTHING: Mapping[str, Any] = {}
 
 SCHEMA = "stackcheck.stack/1"
 
+CHOSEN_BY_BACKEND = ("torch", "pytorch-")
+"""How the names of distributions begin whose build uv's `--torch-backend` selects."""
+
 
 class Target(NamedTuple):
     """What the stack is for."""

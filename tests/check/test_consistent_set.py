@@ -40,8 +40,8 @@ def found(catalog: Catalog, text: str, gpu: str | None, folder: Path) -> tuple[I
 
 def test_the_framework_is_kept_and_the_rest_moves(catalog: Catalog, tmp_path: Path) -> None:
     inventory, findings = found(catalog, OTHER_TORCH, "b200", tmp_path)
-    finding = findings["sgl-kernel-other-torch"]
-    remedy = finding.remedy[0]
+    assert findings["sgl-kernel-other-torch"].remedy[0].proved
+    remedy = next(f.remedy[0] for f in findings.values() if f.remedy and len(f.remedy[0].sets) > 1)
     assert remedy.proved
     assert remedy.text.startswith("Keep SGLang 0.5.9 and ")
     assert not {"sglang", "sgl-kernel"} & remedy.sets.keys()
@@ -102,3 +102,23 @@ def test_nothing_is_moved_that_was_not_installed_as_a_package(catalog: Catalog, 
     remedy = findings["vllm-other-cuda-than-torch"].remedy[0]
     assert remedy.text.startswith("Keep vLLM 0.11.2 and ")
     assert "cuda-toolkit" not in remedy.sets
+
+
+def test_findings_that_one_set_mends_do_not_offer_parts_of_it_that_undo_each_other(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    """The vLLM asks for torch 2.7.0, of which the index's own build has no code for the GPU: its CUDA 12.8 build has."""
+    text = "torch==2.6.0\ntorchvision==0.21.0\nvllm==0.9.2\ntriton==3.2.0\n"
+    inventory, findings = found(catalog, text, "b200", tmp_path)
+    offered = findings["torch-no-code-for-gpu"].remedy[0]
+    assert offered.run.startswith("uv pip install --torch-backend=cu128 ")
+    for name in ("requires-vllm", "gpu-b200-triton"):
+        (remedy,) = findings[name].remedy
+        assert (remedy.text, remedy.sets, remedy.run) == (
+            "The set under torch-no-code-for-gpu mends this too",
+            {},
+            "",
+        )
+    changed = applied(inventory, offered.sets, catalog)
+    assert changed is not None
+    assert [f.id for f in findings_of(catalog, changed) if f.severity is Severity.ERROR] == []
