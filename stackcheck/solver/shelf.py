@@ -234,11 +234,17 @@ class Shelf:
             past_patch,
             image.platform in self.policy["platforms_last"],
             Descending(newest),
+            self._has_known_issue(image),
             Descending("" if image.date else image.tag),  # months in tags stand for days that no source tells
             -complete,
             Descending(image.date),
             image.name,
         )
+
+    def _has_known_issue(self, image: Image) -> bool:
+        """Whether a note tells of trouble with an image: a sibling of the same release without one is better."""
+        marks = tuple(self.policy.get("issue_notes", ()))
+        return any(note.startswith(marks) for note in image.notes)
 
     def _made_for(self, image: Image) -> str:
         """Return the framework that an image is made for, by the name of its repository; others in it are parts of it."""
