@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from stackcheck.model.rule import PREFIXES
 
 Recheck = Callable[[Inventory], Sequence[Finding]]
 _REMEDY = Evidence("remedy", "", "")
+NCCL_CONF = "nccl.conf"
+"""How variables were read that stand in a file of NCCL, /etc/nccl.conf or ~/.nccl.conf."""
 
 
 def proved(
@@ -36,10 +39,29 @@ def proved(
         gone = changed is not None and all(f.id != finding.id for f in after)
         worse = any(f.severity is Severity.ERROR and f.id not in errors_before for f in after)
         if gone and not worse:
-            good.append(remedy._replace(proved=True))
+            good.append(remedy._replace(proved=True, run=remedy.run or in_its_file(remedy.sets, inventory)))
         else:
             rest.append(remedy._replace(sets={}))
     return finding._replace(remedy=(*good, *rest))
+
+
+def in_its_file(sets: Mapping[str, Any], inventory: Inventory) -> str:
+    """Return the command that changes variables where they stand, if that is a file of NCCL: the shell has none to unset then."""
+    edits: dict[str, list[str]] = {}
+    for subject, value in sets.items():
+        prefix, _, name = subject.partition(":")
+        evidence = inventory.evidence.get(subject, _REMEDY)
+        if prefix != "env" or evidence.method != NCCL_CONF or not evidence.where:
+            return ""
+        line = rf"^[[:space:]]*{name}[[:space:]]*="
+        edit = f"/{line}/d" if value is None else f"s/{line}.*/{name}={_escaped(str(value))}/"
+        edits.setdefault(evidence.where, []).append(f"-e {shlex.quote(edit)}")
+    return " && ".join(f"sed -i {' '.join(parts)} {shlex.quote(where)}" for where, parts in edits.items())
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it may stand on the right side of a command of sed."""
+    return "".join(f"\\{c}" if c in "\\/&" else c for c in text)
 
 
 def applied(inventory: Inventory, sets: Mapping[str, Any], catalog: Catalog) -> Inventory | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stackcheck.catalog import Catalog
-from stackcheck.check.remedies import applied, proved
+from stackcheck.check.remedies import NCCL_CONF, applied, in_its_file, proved
 from stackcheck.model.finding import Finding, Kind, Remedy, Severity
-from stackcheck.model.inventory import Inventory, Observation
+from stackcheck.model.inventory import Evidence, Inventory, Observation
 
 
 def changed(catalog: Catalog, sets: dict[str, Any], **told: Any) -> Inventory | None:
@@ -97,3 +101,31 @@ def test_a_range_that_holds_already_is_no_remedy(catalog: Catalog) -> None:
         after = changed(catalog, {"torch": range_}, components=told)
         assert version(after, "torch") == "2.12.1+cu126", "an installer would leave it alone"
     assert version(changed(catalog, {"torch": "==2.12.1+cu130"}, components=told), "torch") == "2.12.1+cu130"
+
+
+@pytest.mark.parametrize(
+    ("sets", "expected"),
+    [
+        ({"env:NCCL_NET": None}, "# ours\nNCCL_NET_PLUGIN = ofi\n"),
+        ({"env:NCCL_NET": "AWS Libfabric"}, "# ours\nNCCL_NET=AWS Libfabric\nNCCL_NET_PLUGIN = ofi\n"),
+        ({"env:NCCL_NET": "a/b&c\\d"}, "# ours\nNCCL_NET=a/b&c\\d\nNCCL_NET_PLUGIN = ofi\n"),
+        ({"env:NCCL_NET": None, "env:NCCL_NET_PLUGIN": "x"}, "# ours\nNCCL_NET_PLUGIN=x\n"),
+    ],
+)
+def test_a_variable_is_changed_where_it_stands(sets: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    """The command is run: what it leaves counts."""
+    path = tmp_path / "it's nccl.conf"
+    path.write_text("# ours\n NCCL_NET = Socket\nNCCL_NET_PLUGIN = ofi\n")
+    read = Evidence(NCCL_CONF, str(path))
+    inventory = Inventory(subject="n", evidence={"env:NCCL_NET": read, "env:NCCL_NET_PLUGIN": read})
+    subprocess.run(["sh", "-c", in_its_file(sets, inventory)], check=True)
+    assert path.read_text() == expected
+
+
+@pytest.mark.parametrize(
+    "evidence", [Evidence("environ", "environment of the probe"), Evidence("paste", "env.txt:3")]
+)
+def test_no_file_is_changed_that_was_only_pasted(evidence: Evidence) -> None:
+    assert (
+        in_its_file({"env:NCCL_NET": None}, Inventory(subject="n", evidence={"env:NCCL_NET": evidence})) == ""
+    )
