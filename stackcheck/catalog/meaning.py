@@ -25,6 +25,7 @@ _SEVERITY = {
 }
 _GOOD = (Grade.SUPPORTED, Grade.TESTED)
 _MOST_ASKED = 12  # requirements told of one release
+_ANY = ("", ">=0")  # ranges that hold every version
 
 
 def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
@@ -123,7 +124,7 @@ def _gpu_meaning(
         kind=Kind(kinds.get(component.id, kinds["default"])),
         severities=tuple(dict.fromkeys(_SEVERITY[Grade(r.grade)] for r in bad)),
         subjects=(component.id, "gpu"),
-        why=f"The compatibility matrix of {gpu.name} says so; the first row that holds the version counts.",
+        why=f"Our table of {gpu.name} says so, from the sources below; the first row that holds the version counts.",
         fires=tuple(
             f"{component.id} {r.range or '(any version)'} is {r.grade} ({_SEVERITY[Grade(r.grade)]}): {r.why}"
             for r in bad
@@ -150,7 +151,11 @@ def _of_requires_family(catalog: Catalog, wanted: str) -> Meaning | None:
     if component is None or release is None:
         return None
     asked = [*(release.requires or ()), *(r for b in release.builds[:1] for r in b.requires)]
-    told = dict.fromkeys(f"{r.component} {r.range}".strip() for r in asked if not r.extra)
+    ranges: dict[str, dict[str, None]] = {}
+    for one in asked:
+        if not one.extra and one.range not in _ANY:
+            ranges.setdefault(one.component, {})[one.range] = None
+    told = [f"{name} {' and '.join(of)}" for name, of in ranges.items()]
     more = ", ..." if len(told) > _MOST_ASKED else ""
     return Meaning(
         id=f"{REQUIRES_FAMILY}{component.id}",
@@ -162,7 +167,7 @@ def _of_requires_family(catalog: Catalog, wanted: str) -> Meaning | None:
         "ignore it, or a later install, put others in their place.",
         fires=(
             f"something that a release of {component.id} requires is installed in a version outside the required range",
-            f"{component.id} {release.version} requires {', '.join(list(told)[:_MOST_ASKED])}{more}",
+            f"{component.id} {release.version} requires {', '.join(told[:_MOST_ASKED])}{more}",
         ),
         remedies=(RemedyTemplate("Install the versions it asks for", {}),),
         sources=tuple(dict.fromkeys(component.source(k) for k in release.sources)),
