@@ -15,6 +15,7 @@ from stackcheck.model.release import Source
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
 
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:+=@%/-][A-Za-z0-9_.,:+=@%/ -]*\Z")
 _LONGEST = 160  # characters of a value inside a sentence
 _LONGEST_EVIDENCE = 300  # and of one beside a finding
 
@@ -33,6 +34,11 @@ def is_filled(value: Any, node: Node) -> bool:
     """Whether everything that a remedy's value names is known here."""
     names = _PLACEHOLDER.findall(value) if isinstance(value, str) else ()
     return all(told(node.value(name)) for name in names)
+
+
+def is_runnable(command: str, node: Node) -> bool:
+    """Whether everything that a command to paste names is known here, and holds nothing that a shell would read."""
+    return all(_PLAIN.match(told(node.value(name))) for name in _PLACEHOLDER.findall(command))
 
 
 def _value_text(subject: str, node: Node) -> str:

@@ -52,7 +52,11 @@ def test_changed_and_missing_libraries(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("site", "installer", "told"),
     [
-        ("usr/lib/python3/dist-packages", None, False),  # python3-cryptography: stripped after RECORD was written
+        (
+            "usr/lib/python3/dist-packages",
+            None,
+            False,
+        ),  # python3-cryptography: stripped after RECORD was written
         ("usr/lib/python3/dist-packages", "debian", False),
         ("usr/lib/python3/dist-packages", "pip", True),
         ("usr/lib64/python3.12/site-packages", "rpm", False),
