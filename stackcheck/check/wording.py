@@ -10,7 +10,7 @@ from stackcheck.catalog.evaluate import Missing
 from stackcheck.check.node import Node
 from stackcheck.model.finding import FindingEvidence
 from stackcheck.model.gpucode import Capability
-from stackcheck.model.inventory import Evidence
+from stackcheck.model.inventory import NOTHING, Evidence
 from stackcheck.model.release import Source
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.:/\-]*)\}")
@@ -75,15 +75,19 @@ The raw text of a pasted line is the line itself, and its place is told.
 _LINE = re.compile(r":\d+$")
 
 
-def _which(subject: str, seen: Evidence | None) -> str:
-    """Return what the raw text of a probe adds to a fact, in brackets."""
+def _which(subject: str, seen: Evidence | None, asked: frozenset[str]) -> str:
+    """Return what the raw text of a probe adds to a fact, in brackets; of several events only those that were asked for."""
     if not subject.startswith("fact:") or seen is None or not seen.raw or _LINE.search(seen.where):
         return ""
-    return f" ({seen.raw})" if len(seen.raw) <= _PROBED.get(seen.method, 0) else ""
+    events = seen.raw.split(" | ")
+    about = [e for e in events if any(f": {number}, " in e for number in asked)] or events
+    return f" ({' | '.join(about)})" if len(seen.raw) <= _PROBED.get(seen.method, 0) else ""
 
 
-def evidence_for(subjects: Iterable[str], node: Node) -> tuple[FindingEvidence, ...]:
-    """Return the observed value of each subject that was observed, with where it stands."""
+def evidence_for(
+    subjects: Iterable[str], node: Node, asked: Mapping[str, frozenset[str]] = NOTHING
+) -> tuple[FindingEvidence, ...]:
+    """Return the observed value of each subject that was observed, with where it stands; `asked` says which of several values matter."""
     found = []
     for subject in dict.fromkeys(subjects):
         value = node.value(subject)
@@ -98,7 +102,11 @@ def evidence_for(subjects: Iterable[str], node: Node) -> tuple[FindingEvidence, 
             text = seen.raw
         else:
             text = told(value)
-            text = text + _which(subject, seen) if text else (seen.raw if seen else "")
+            text = (
+                text + _which(subject, seen, asked.get(subject, frozenset()))
+                if text
+                else (seen.raw if seen else "")
+            )
         if ":" not in subject and "." not in subject:
             observations = node.observations.get(subject, ())
             if len({o.version for o in observations}) > 1:

@@ -40,7 +40,7 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
     for remedy in meaning.remedies:
         yield from _part("fix", blanks(remedy.text), style, width)
         yield from (
-            _INDENT + style.paint(line, "bold") for line in change_lines(blanks(remedy.run), remedy.sets)
+            _INDENT + style.paint(blanks(line), "bold") for line in change_lines(remedy.run, remedy.sets)
         )
     yield from _part("causes", ", ".join(meaning.causes), style, width)
     yield from _part("due to", ", ".join(meaning.caused_by), style, width)

@@ -42,6 +42,12 @@ def test_the_evidence_says_which_one(call: Call, node: str, finding: str, words:
     assert words in said(findings(call, node)[finding])
 
 
+def test_of_several_xids_a_finding_shows_its_own(call: Call) -> None:
+    told = said(findings(call, "p5.48xlarge+row-remap-pending")["xid-94-contained-error"])
+    assert "PCI:0000:86:00: 94, Contained: SM (0x1)" in told
+    assert ": 63, " not in told
+
+
 @pytest.mark.parametrize(
     ("node", "finding", "command"),
     [
