@@ -17,6 +17,8 @@ HEAD = 4096
 METADATA_LIMIT = 1 << 20
 RECORD_LIMIT = 32 << 20
 SITE_LIMIT = 400_000
+SYSTEM_SITE = "/usr/lib/python3/dist-packages"
+SYSTEM_INSTALLERS = ("debian", "dpkg", "apt", "rpm", "dnf")
 _HEADER = r"(?m)^(Name|Version): *(.+?) *$"
 _PIN = r"(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^,;()\s]+)"
 _CONDA = r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json$"
@@ -105,6 +107,18 @@ def record(files: FileSystem, distribution: Distribution) -> str:
     except HostError:
         return ""
     return data.decode("utf-8", "replace")
+
+
+def is_of_the_system(files: FileSystem, distribution: Distribution) -> bool:
+    """Tell whether a package of the Linux distribution installed it: that package owns its files, and RECORD is what its build left.
+
+    INSTALLER says so (pip and uv write their names, Fedora's packages ``rpm``); Debian's packages write none and have a directory of their own.
+    """
+    try:
+        installer = files.read(posixpath.join(distribution.path, "INSTALLER"), 200).decode("utf-8", "replace")
+    except HostError:
+        return distribution.site.rstrip("/").endswith(SYSTEM_SITE)
+    return installer.strip().lower() in SYSTEM_INSTALLERS
 
 
 def recorded(distribution: Distribution, text: str, having: str = "") -> Iterator[RecordedFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host vgpu", 4: "host vsga"}
@@ -19,114 +20,195 @@ REASONS = {
     0x1: "gpu_idle", 0x2: "applications_clocks_setting", 0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost",
     0x20: "sw_thermal_slowdown", 0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
 }  # fmt: skip
+SLOWDOWNS = 0x8 | 0x20 | 0x40 | 0x80
+
+Told = list[tuple[str, Any, str]]
+NAMED = 8  # GPUs that are named one by one; of more the count says enough
 
 
-def summary(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    """Return fact, value and raw text for the GPUs together: the worst of a kind, or how many are affected."""
-    facts: list[tuple[str, Any, str]] = []
+def summary(found: list[dict[str, Any]]) -> Told:
+    """Return fact, value and raw text for the GPUs together: the worst of a kind, or how many are affected; raw names them."""
+    facts: Told = []
 
-    def values(key: str, index: int = 0) -> list[int]:
-        return [gpu[key][index] for gpu in found if isinstance(gpu.get(key), list) and len(gpu[key]) > index]
+    def add(
+        name: str,
+        key: str,
+        worst: Any,
+        index: int = 0,
+        *,
+        low: bool = False,
+        word: Callable[[int], Any] = int,
+    ) -> None:
+        """Add a fact: ``low`` says that the worst GPU has the lowest number, ``word`` how a GPU's number is told."""
+        having = [gpu for gpu in found if isinstance(gpu.get(key), list) and len(gpu[key]) > index]
+        if having:
+            numbers = [gpu[key][index] for gpu in having]
+            best = max(numbers) if low else min(numbers)
+            value = word(worst(numbers))
+            told = which(having, [word(number) for number in numbers], word(best))
+            facts.append((name, value, told.replace(f"{_all(having)}: {value}", _all(having))))
 
-    def add(name: str, numbers: list[int], worst: Any) -> None:
-        if numbers:
-            facts.append((name, worst(numbers), " ".join(map(str, numbers))))
-
-    add("persistence", values("persistence"), lambda n: "enabled" if all(n) else "disabled")
-    add("ecc", values("ecc"), lambda n: "enabled" if all(n) else "disabled")
-    pending = [gpu["ecc"] for gpu in found if len(gpu.get("ecc", ())) == 2]
-    add("ecc_change_pending", [int(pair[0] != pair[1]) for pair in pending], lambda n: any(n))
-    add("ecc_uncorrected", values("ecc_volatile"), sum)
-    add("ecc_uncorrected_aggregate", values("ecc_aggregate"), max)
-    add("remapped_rows_uncorrectable", values("remapped", 1), max)
-    add("remapped_rows_pending", values("remapped", 2), sum)
-    add("remapped_rows_failure", values("remapped", 3), sum)
-    add("retired_pages_pending", values("retired_pending"), sum)
-    add("power_limit_w", values("power_limit"), lambda n: min(n) // 1000)
-    add("power_default_w", values("power_default"), lambda n: min(n) // 1000)
+    add("persistence", "persistence", min, low=True, word=_enabled)
+    add("ecc", "ecc", min, low=True, word=_enabled)
+    pairs = [gpu for gpu in found if len(gpu.get("ecc", ())) == 2]
+    pending = [gpu["ecc"][0] != gpu["ecc"][1] for gpu in pairs]
+    words = ["pending" if one else "none" for one in pending]
+    facts += [("ecc_change_pending", any(pending), which(pairs, words, "none"))] if pairs else []
+    add("ecc_uncorrected", "ecc_volatile", sum)
+    add("ecc_uncorrected_aggregate", "ecc_aggregate", max)
+    add("remapped_rows_uncorrectable", "remapped", max, 1)
+    add("remapped_rows_pending", "remapped", sum, 2)
+    add("remapped_rows_failure", "remapped", sum, 3)
+    add("retired_pages_pending", "retired_pending", sum)
+    add("power_limit_w", "power_limit", min, low=True, word=_watts)
+    add("power_default_w", "power_default", min, low=True, word=_watts)
     for key in ("pcie_gen", "pcie_width"):
-        add(f"{key}_current", values(key), min)
-        add(f"{key}_max", values(f"{key}_max"), min)
-    add("pcie_replays", values("replays"), max)
-    add("mig", values("mig"), lambda n: "enabled" if any(n) else "disabled")
-    add("compute_mode", values("compute_mode"), lambda n: COMPUTE_MODES.get(max(n), str(max(n))))
-    add("virtualization", values("virtualization"), lambda n: VIRTUALIZATION.get(max(n), str(max(n))))
-    add("ecc_sram_threshold_exceeded", values("sram_exceeded"), sum)
-    add("clock_application_mhz", values("clock_graphics"), min)
-    add("clock_graphics_max_mhz", values("clock_graphics_max"), min)
-    add("clock_application_memory_mhz", values("clock_memory"), min)
-    add("clock_memory_max_mhz", values("clock_memory_max"), min)
-    add("gpu_memory_mib", values("memory"), min)
+        add(f"{key}_current", key, min, low=True)
+        add(f"{key}_max", f"{key}_max", min, low=True)
+    add("pcie_replays", "replays", max)
+    add("mig", "mig", max, word=_enabled)
+    add("compute_mode", "compute_mode", max, word=lambda n: COMPUTE_MODES.get(n, str(n)))
+    add("virtualization", "virtualization", max, word=lambda n: VIRTUALIZATION.get(n, str(n)))
+    add("ecc_sram_threshold_exceeded", "sram_exceeded", sum)
+    add("clock_application_mhz", "clock_graphics", min, low=True)
+    add("clock_graphics_max_mhz", "clock_graphics_max", min, low=True)
+    add("clock_application_memory_mhz", "clock_memory", min, low=True)
+    add("clock_memory_max_mhz", "clock_memory_max", min, low=True)
+    add("gpu_memory_mib", "memory", min, low=True)
     return facts + [
         fact for told in (_capped, _lowered, _reasons, _links, _fabric, _recovery) for fact in told(found)
     ]
 
 
-def _recovery(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
+def _enabled(flag: int) -> str:
+    return "enabled" if flag else "disabled"
+
+
+def _watts(milliwatts: int) -> int:
+    return milliwatts // 1000
+
+
+def which(gpus: list[dict[str, Any]], values: list[Any], best: Any) -> str:
+    """Return which GPUs have which value: ``GPU 3 00000000:86:00.0: 2, the other 7: 0``; short where all agree on the best.
+
+    ``best`` is the value of a GPU that nothing is wrong with, as far as the others show.
+    """
+    if len(set(values)) == 1:
+        return f"{_all(gpus)}: {values[0]}"
+    odd = [(gpu, value) for gpu, value in zip(gpus, values) if value != best]
+    told = [f"{_name(gpu)}: {value}" for gpu, value in odd[:NAMED]]
+    told += [f"{len(odd) - NAMED} more"] if len(odd) > NAMED else []
+    return ", ".join([*told, f"the other {len(gpus) - len(odd)}: {best}"])
+
+
+def _all(gpus: list[dict[str, Any]]) -> str:
+    return f"all {len(gpus)} GPUs" if len(gpus) > 1 else _name(gpus[0])
+
+
+def _name(gpu: dict[str, Any]) -> str:
+    """Return the number by which nvidia-smi -i knows a GPU, and its bus id."""
+    return " ".join(str(part) for part in ("GPU", gpu.get("index"), gpu.get("bus_id")) if part is not None)
+
+
+def numbered(answers: list[Any]) -> list[dict[str, Any]]:
+    """Return the GPUs of an answer, each with its number: those that do not answer count too."""
+    return [{**gpu, "index": number} for number, gpu in enumerate(answers) if isinstance(gpu, dict)]
+
+
+def _recovery(found: list[dict[str, Any]]) -> Told:
     """What the driver asks for, if anything: NVML tells a number (a new one is no finding), nvidia-smi the word."""
-    told = [gpu.get("recovery_action") for gpu in found]
-    told += [RECOVERY_ACTIONS.get(gpu["recovery"][0]) for gpu in found if gpu.get("recovery")]
-    actions = sorted({str(action) for action in told if action} - {"None"})
-    return [("gpu_recovery_action", ", ".join(actions), "")] if actions else []
+    told = [
+        str(gpu.get("recovery_action") or RECOVERY_ACTIONS.get((gpu.get("recovery") or [0])[0]) or "None")
+        for gpu in found
+    ]
+    actions = sorted(set(told) - {"None"})
+    return [("gpu_recovery_action", ", ".join(actions), which(found, told, "None"))] if actions else []
 
 
-def _lowered(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
+def _lowered(found: list[dict[str, Any]]) -> Told:
     """Application clocks below the board's own default: that is below the maximum on some boards, so only this says that somebody set them."""
-    pairs = [(gpu[key][0], gpu[f"{key}_default"][0]) for gpu in found for key in ("clock_graphics", "clock_memory")
-             if gpu.get(key) and gpu.get(f"{key}_default")]  # fmt: skip
-    lowered = sum(clock < default for clock, default in pairs)
+    keys = ("clock_graphics", "clock_memory")
+    pairs = [
+        (gpu, [(gpu[key][0], gpu[f"{key}_default"][0]) for key in keys if gpu.get(key) and gpu.get(f"{key}_default")])
+        for gpu in found
+    ]  # fmt: skip
+    pairs = [(gpu, clocks) for gpu, clocks in pairs if clocks]
+    lowered = sum(clock < default for _gpu, clocks in pairs for clock, default in clocks)
+    told = [" ".join(f"{clock}/{default} MHz" for clock, default in clocks) for _gpu, clocks in pairs]
+    fine = [text for text, (_gpu, clocks) in zip(told, pairs) if all(c >= default for c, default in clocks)]
     return (
-        [("clocks_lowered", lowered, " ".join(f"{clock}/{default} MHz" for clock, default in pairs))]
+        [("clocks_lowered", lowered, which([gpu for gpu, _ in pairs], told, _usual(fine or told)))]
         if pairs
         else []
     )
 
 
-def _capped(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    pairs = [(gpu["power_limit"][0], gpu["power_default"][0]) for gpu in found
-             if gpu.get("power_limit") and gpu.get("power_default")]  # fmt: skip
-    raw = " ".join(f"{limit // 1000}/{default // 1000} W" for limit, default in pairs)
-    return [("power_capped", sum(limit < default for limit, default in pairs), raw)] if pairs else []
+def _usual(values: list[Any]) -> Any:
+    """Return the commonest value, the first of several."""
+    return max(values, key=values.count)
 
 
-def _reasons(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    masks = [gpu["reasons"][0] for gpu in found if gpu.get("reasons")]
-    names = sorted({name for mask in masks for bit, name in REASONS.items() if mask & bit})
-    return [("clocks_event_reasons", names, " ".join(hex(mask) for mask in masks))] if masks else []
+def _capped(found: list[dict[str, Any]]) -> Told:
+    having = [gpu for gpu in found if gpu.get("power_limit") and gpu.get("power_default")]
+    pairs = [(gpu["power_limit"][0], gpu["power_default"][0]) for gpu in having]
+    told = [f"{limit // 1000}/{default // 1000} W" for limit, default in pairs]
+    fine = [text for text, (limit, default) in zip(told, pairs) if limit >= default]
+    capped = sum(limit < default for limit, default in pairs)
+    return [("power_capped", capped, which(having, told, _usual(fine or told)))] if pairs else []
 
 
-def _links(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
+def _reasons(found: list[dict[str, Any]]) -> Told:
+    having = [gpu for gpu in found if gpu.get("reasons")]
+    told = [
+        " ".join(sorted(name for bit, name in REASONS.items() if gpu["reasons"][0] & bit)) or "none"
+        for gpu in having
+    ]
+    names = sorted({name for text in told for name in text.split()} - {"none"})
+    fine = [text for text, gpu in zip(told, having) if not gpu["reasons"][0] & SLOWDOWNS]
+    return [("clocks_event_reasons", names, which(having, told, _usual(fine or told)))] if having else []
+
+
+def _links(found: list[dict[str, Any]]) -> Told:
     # a GPU that is cut into instances (MIG) has no peers: its links are inactive, and that is no fault
-    states = [gpu["links"] for gpu in found if gpu.get("links") and not (gpu.get("mig") or [0])[0]]
-    if not states:
+    having = [gpu for gpu in found if gpu.get("links") and not (gpu.get("mig") or [0])[0]]
+    if not having:
         return []
-    raw = " ".join(f"{sum(links)}/{len(links)}" for links in states)
+    states = [gpu["links"] for gpu in having]
+    told = [f"{sum(links)} of {len(links)} up" for links in states]
+    best = max(states, key=sum)
+    raw = which(having, told, f"{sum(best)} of {len(best)} up")
     inactive = sum(len(links) - sum(links) for links in states)
-    facts: list[tuple[str, Any, str]] = [
+    facts: Told = [
         ("nvlink_active", min(sum(links) for links in states), raw), ("nvlink_inactive", inactive, raw),
     ]  # fmt: skip
-    speeds = [speed for gpu in found for speed in gpu.get("link_speeds", ())]
-    if speeds:
-        raw = " ".join(map(str, sorted(set(speeds))))
+    having = [gpu for gpu in found if gpu.get("link_speeds")]
+    if having:
+        speeds = [speed for gpu in having for speed in gpu["link_speeds"]]
+        ranges = [" ".join(map(str, sorted(set(gpu["link_speeds"])))) for gpu in having]
+        raw = which(having, ranges, _usual(ranges))
         facts += [("nvlink_mbs", min(speeds), raw), ("nvlink_mbs_max", max(speeds), raw)]
     return facts
 
 
-def _fabric(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
-    infos = [
-        gpu["fabric"] for gpu in found if isinstance(gpu.get("fabric"), dict) and gpu["fabric"].get("state")
-    ]
+def _fabric(found: list[dict[str, Any]]) -> Told:
+    having = [gpu for gpu in found if isinstance(gpu.get("fabric"), dict) and gpu["fabric"].get("state")]
+    infos = [gpu["fabric"] for gpu in having]
     if not infos:
         return []
-    raw = " ".join(f"{info['state']}/{info.get('status')}" for info in infos)
+    told = [_registration(info) for info in infos]
+    raw = which(having, told, next((text for text in told if text == "completed"), _usual(told)))
     worst = min(int(info["state"]) for info in infos)
-    facts: list[tuple[str, Any, str]] = [("fabric_state", FABRIC_STATES.get(worst, str(worst)), raw)]
+    facts: Told = [("fabric_state", FABRIC_STATES.get(worst, str(worst)), raw)]
     failed = sum(1 for info in infos if info["state"] == 3 and info.get("status"))
     facts.append(("fabric_status", "failure" if failed else "success", raw))
-    masks = [int(info["health"]) for info in infos if "health" in info]
+    masked = [gpu for gpu in having if "health" in gpu["fabric"]]
+    masks = [int(gpu["fabric"]["health"]) for gpu in masked]
     if masks:
-        facts.append(("fabric_health", fabric_health(masks), " ".join(hex(mask) for mask in masks)))
-    facts.append(("nvlink_clique_ids", sorted({int(info.get("clique") or 0) for info in infos}), raw))
+        complaints = [", ".join(fabric_health([mask])) or "none" for mask in masks]
+        best = "none" if "none" in complaints else _usual(complaints)
+        facts.append(("fabric_health", fabric_health(masks), which(masked, complaints, best)))
+    cliques = [int(info.get("clique") or 0) for info in infos]
+    facts.append(("nvlink_clique_ids", sorted(set(cliques)), which(having, cliques, _usual(cliques))))
     members = {
         (str(info.get("cluster")), info.get("clique"))
         for info in infos
@@ -141,6 +223,11 @@ def _fabric(found: list[dict[str, Any]]) -> list[tuple[str, Any, str]]:
             )
         )
     return facts
+
+
+def _registration(info: dict[str, Any]) -> str:
+    state = FABRIC_STATES.get(int(info["state"]), str(info["state"]))
+    return f"{state}, status {info['status']}" if info.get("status") else state
 
 
 def fabric_health(masks: list[int]) -> list[str]:

@@ -28,6 +28,7 @@ from stackcheck.model.rule import (
     NotTest,
     Term,
     head_of,
+    subjects_of,
 )
 from stackcheck.model.version import Version
 
@@ -225,7 +226,7 @@ def _subject_fault(subject: str, catalog: Catalog) -> str:
     if (
         attribute
         and attribute not in component.attribute_types
-        and attribute not in ("copies", "local", "flavour", "packages")
+        and attribute not in ("copies", "local", "flavour", "packages", "pin")
     ):
         return f"{head} declares no attribute {attribute}"
     return ""
@@ -288,9 +289,12 @@ def rule_logs(catalog: Catalog) -> Iterator[Fault]:
 
 
 def rule_remedies(catalog: Catalog) -> Iterator[Fault]:
-    """Remedies set things that exist."""
+    """Remedies set things that exist, and are told where things that exist say so."""
     for rule in catalog.rules:
         for remedy in rule.remedies:
+            for subject in subjects_of(remedy.when) if remedy.when else ():
+                if fault := _subject_fault(subject, catalog):
+                    yield Fault(rule.origin, f"remedy: {fault}")
             for subject in remedy.sets:
                 if ":" not in subject and catalog.component(subject) is None:
                     yield Fault(rule.origin, f"remedy sets unknown component {subject}")

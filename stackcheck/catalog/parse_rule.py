@@ -55,7 +55,7 @@ def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rul
         symptom=row.get("symptom") or "",
         impact=row.get("impact") or "",
         remedies=tuple(
-            RemedyTemplate(r["text"], r.get("set") or {}, r.get("run") or "") for r in row.get("remedy") or ()
+            _remedy(r, f"{where}/remedy/{number}") for number, r in enumerate(row.get("remedy") or ())
         ),
         cause_of=tuple(row.get("cause_of") or ()),
         solver=row.get("solver", True) is not False,
@@ -64,6 +64,11 @@ def rule(row: Mapping[str, Any], table: Mapping[str, Source], where: str) -> Rul
         source_table=table,
         origin=where,
     )
+
+
+def _remedy(row: Mapping[str, Any], where: str) -> RemedyTemplate:
+    when = condition(row["when"], f"{where}/when") if row.get("when") else None
+    return RemedyTemplate(row["text"], row.get("set") or {}, row.get("run") or "", when)
 
 
 def condition(body: Any, where: str, depth: int = 0) -> Condition:

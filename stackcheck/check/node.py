@@ -403,6 +403,8 @@ class Node:
             return Missing.ABSENT
         if attribute == "copies":
             return len({o.version for o in observations if o.version})
+        if attribute == "pin":
+            return self._pin(name)
         if attribute == "packages":
             return frozenset(
                 normalised(str(o.attributes["package"])) for o in observations if o.attributes.get("package")
@@ -415,6 +417,21 @@ class Node:
         if attribute:
             return seen.attributes.get(attribute, Missing.UNKNOWN)
         return seen.version if seen.version is not None else _present(seen)
+
+    def _pin(self, name: str) -> Any:
+        """Return how the metadata of something installed here pins a component (`nvidia-nccl-cu13==2.30.7`), if one way only."""
+        pins = {
+            str(pin)
+            for observations in self.observations.values()
+            for o in observations
+            for pin in o.attributes.get("pins") or ()
+        }
+        of_it = [
+            p
+            for p in pins
+            if self.catalog.aliases.get(normalised(p.partition("==")[0]), p.partition("==")[0]) == name
+        ]
+        return of_it[0] if len(of_it) == 1 else Missing.UNKNOWN
 
     def evidence(self, subject: str) -> Evidence | None:
         """Return where a subject was seen."""

@@ -59,6 +59,8 @@ class Finding(NamedTuple):
     sources: tuple[str, ...] = ()
     consequences: tuple[Finding, ...] = ()
     """Findings that would not be there without this one."""
+    symptom: str = ""
+    """What a person sees or a program prints where this is so; formats without a place of their own for it have it as `impact`."""
     accepted: str = ""
     """The reason given with --accept; an accepted finding does not count."""
 

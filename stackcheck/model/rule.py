@@ -100,6 +100,8 @@ class RemedyTemplate(NamedTuple):
     text: str
     sets: Mapping[str, Any]
     run: str = ""
+    when: Condition | None = None
+    """The remedy is told only where this holds."""
 
 
 class Rule(NamedTuple):

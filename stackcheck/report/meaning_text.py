@@ -39,7 +39,9 @@ def _lines(meaning: Meaning, style: Style, width: int) -> Iterator[str]:
         yield from _part("blames", ", ".join(meaning.subjects), style, width)
     for remedy in meaning.remedies:
         yield from _part("fix", blanks(remedy.text), style, width)
-        yield from (_INDENT + style.paint(line, "bold") for line in change_lines(remedy.run, remedy.sets))
+        yield from (
+            _INDENT + style.paint(blanks(line), "bold") for line in change_lines(remedy.run, remedy.sets)
+        )
     yield from _part("causes", ", ".join(meaning.causes), style, width)
     yield from _part("due to", ", ".join(meaning.caused_by), style, width)
     yield from _part("data", meaning.origin, style, width)

@@ -47,7 +47,8 @@ def _finding(finding: Finding, style: Style, options: Options) -> Iterator[str]:
     yield from title[1:]
     yield from _evidence(finding.evidence, style, options)
     yield from _part("why", finding.why, style, options)
-    if options.verbose or not finding.why:
+    yield from _part("symptom", finding.symptom, style, options)
+    if finding.impact != finding.symptom and (options.verbose or not finding.why):
         yield from _part("impact", finding.impact, style, options)
     shown = finding.remedy if options.verbose else finding.remedy[:1]
     for remedy in shown:

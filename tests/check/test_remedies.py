@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stackcheck.catalog import Catalog
+from stackcheck.check.node import Node
 from stackcheck.check.remedies import NCCL_CONF, applied, in_its_file, proved
+from stackcheck.check.rules import finding_of
 from stackcheck.model.finding import Finding, Kind, Remedy, Severity
 from stackcheck.model.inventory import Evidence, Inventory, Observation
+from stackcheck.model.rule import Matches, RemedyTemplate, Term
 
 
 def changed(catalog: Catalog, sets: dict[str, Any], **told: Any) -> Inventory | None:
@@ -93,6 +97,29 @@ def test_what_is_proved_comes_first_and_what_is_not_loses_its_change(catalog: Ca
         ("words", False, {}),
         ("worse", False, {}),
     ]
+
+
+def told(catalog: Catalog, remedy: RemedyTemplate, facts: Mapping[str, Any]) -> list[str]:
+    """Return the commands of a finding with this remedy."""
+    rule = catalog.rules[0]._replace(remedies=(remedy,))
+    return [r.run for r in finding_of(rule, Node(catalog, Inventory(facts=facts))).remedy]
+
+
+def test_a_remedy_is_told_only_where_its_condition_holds(catalog: Catalog) -> None:
+    remedy = RemedyTemplate("unset it", {}, "unset X", Term("fact:by", Matches("PRELOAD")))
+    assert told(catalog, remedy, {"by": "LD_PRELOAD"}) == ["unset X"]
+    assert told(catalog, remedy, {"by": "RPATH"}) == []
+    assert told(catalog, remedy, {}) == []
+
+
+@pytest.mark.parametrize("watts", ["700; reboot", "$(reboot)", "700\nreboot", "`id`", "", None])
+def test_a_command_holds_nothing_unknown_and_nothing_a_shell_would_read(
+    catalog: Catalog, watts: str | None
+) -> None:
+    remedy = RemedyTemplate("set it", {}, "nvidia-smi -pl {fact:watts}")
+    assert told(catalog, remedy, {"watts": 700}) == ["nvidia-smi -pl 700"]
+    assert told(catalog, remedy, {"watts": watts}) == [""]
+    assert told(catalog, remedy, {}) == [""]
 
 
 def test_a_range_that_holds_already_is_no_remedy(catalog: Catalog) -> None:

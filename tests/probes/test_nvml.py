@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stackcheck_probes import collect, commands, nvidia_smi
-from stackcheck_probes.gpu_summary import fabric_health, summary
+from stackcheck_probes.gpu_summary import fabric_health, numbered, summary
 from stackcheck_probes.interface import RefusedError
 from tests.nodes.healthy import smi_xml
 
@@ -224,3 +224,40 @@ def test_nvidia_smi_with_other_words() -> None:
 def test_what_is_no_nvidia_smi_xml_is_refused(text: str) -> None:
     with pytest.raises(nvidia_smi.SmiError):
         nvidia_smi.parse(text)
+
+
+def test_each_fact_names_the_gpus_it_is_about() -> None:
+    gpus = numbered(
+        [
+            {
+                "bus_id": f"00000000:{bus}:00.0", "ecc_volatile": [errors], "persistence": [0], "pcie_width": [width],
+                "power_limit": [limit], "power_default": [700000], "reasons": [mask], "links": [1] * up + [0] * (18 - up),
+                "recovery": [action],
+            }
+            for bus, errors, width, limit, mask, up, action in [
+                ("53", 0, 16, 700000, 1, 18, 0), ("64", 2, 8, 500000, 0x48, 16, 1), ("75", 0, 16, 700000, 4, 18, 0),
+            ]
+        ]
+    )  # fmt: skip
+    raw = {name: text for name, _value, text in summary(gpus)}
+    one = "GPU 1 00000000:64:00.0"
+    assert raw["ecc_uncorrected"] == f"{one}: 2, the other 2: 0"
+    assert raw["persistence"] == "all 3 GPUs"
+    assert raw["pcie_width_current"] == f"{one}: 8, the other 2: 16"
+    assert raw["power_capped"] == f"{one}: 500/700 W, the other 2: 700/700 W"
+    assert raw["nvlink_inactive"] == f"{one}: 16 of 18 up, the other 2: 18 of 18 up"
+    assert raw["gpu_recovery_action"] == f"{one}: Reset, the other 2: None"
+    assert raw["clocks_event_reasons"].startswith(f"{one}: hw_slowdown hw_thermal_slowdown, ")
+
+
+def test_a_gpu_keeps_its_number_where_an_earlier_one_does_not_answer() -> None:
+    answers = [{"error": 15}, {"bus_id": "00000000:64:00.0", "retired_pending": [1]}]
+    found = [gpu for gpu in numbered(answers) if "error" not in gpu]
+    assert ("retired_pages_pending", 1, "GPU 1 00000000:64:00.0") in summary(found)
+
+
+def test_of_many_gpus_that_are_wrong_in_their_own_way_some_are_named() -> None:
+    gpus = numbered([{"replays": [number]} for number in range(16)])
+    raw = {name: text for name, _value, text in summary(gpus)}["pcie_replays"]
+    assert raw.startswith("GPU 1: 1, GPU 2: 2, ")
+    assert raw.endswith("GPU 8: 8, 7 more, the other 1: 0")

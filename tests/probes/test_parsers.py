@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,8 +80,55 @@ def test_xid_events_lose_process_names() -> None:
         "[ 4416.2] NVRM: Xid (PCI:0001:00:00): 120, GSP error\n[ 1.0] NVRM: Xid (PCI:0000:53:00): 79, GPU has fallen off the bus.\n"
     )
     found = list(kernellog.events(text, kernellog._XID))
-    assert [number for number, _message in found] == [119, 120, 79]
-    assert found[0][1] == "PCI:0001:00:00: 119, Timeout waiting for RPC from GSP!"
+    assert [event.number for event in found] == [119, 120, 79]
+    assert found[0] == (119, "PCI:0001:00:00", "Timeout waiting for RPC from GSP!", "4410.2 s after boot")
+
+
+def kernel_facts(tmp_path: Path, text: str) -> dict[str, tuple[Any, str]]:
+    """Return value and raw text of each fact that a kernel log tells."""
+    (tmp_path / "cmd").mkdir()
+    (tmp_path / "cmd" / "kernel-log").write_text(text)
+    found = collect(str(tmp_path), only=["kernel-log"])
+    return {
+        name: (value, found["evidence"][f"fact:{name}"].get("raw", ""))
+        for name, value in found["facts"].items()
+    }
+
+
+def test_an_xid_says_on_which_gpus_it_was_how_often_and_when_last(tmp_path: Path) -> None:
+    text = "".join(
+        f"[{at}] NVRM: Xid (PCI:0000:{bus}:00): {number}, pid=1, name=python3, {words}\n"
+        for at, bus, number, words in [
+            (10.5, "53", 94, "Contained: SM (0x1)"), (11.5, "86", 94, "Contained: CE (0x9)"), (12.5, "86", 63, "Row Remapper: marked"),
+        ]
+    )  # fmt: skip
+    numbers, raw = kernel_facts(tmp_path, text)["xid"]
+    assert numbers == [63, 94]
+    assert raw.split(" | ") == [
+        "PCI:0000:86:00: 63, Row Remapper: marked (last 12.5 s after boot)",
+        "PCI:0000:86:00: 94, Contained: CE (0x9) (last 11.5 s after boot, 2 times, also PCI:0000:53:00)",
+    ]
+
+
+def test_many_xids_leave_room_for_the_address_of_each(tmp_path: Path) -> None:
+    numbers = [13, 31, 43, 63, 94]
+    text = "".join(
+        f"[Sat Nov 29 10:00:0{at} 2026] NVRM: Xid (PCI:0000:{at}0:00): {number}, {'x' * 300}\n"
+        for at, number in enumerate(numbers)
+    )
+    _value, raw = kernel_facts(tmp_path, text)["xid"]
+    assert len(raw) <= 400
+    assert all(f"PCI:0000:{at}0:00: {number}, " in raw for at, number in enumerate(numbers))
+
+
+def test_kills_for_memory_name_the_processes_and_the_time_of_the_last(tmp_path: Path) -> None:
+    text = (
+        "[ 10.2] Memory cgroup out of memory: Killed process 7 (python3) total-vm:1kB, anon-rss:1kB\n"
+        "[ 11.2] Out of memory: Killed process 8 (gpu_burn) total-vm:1kB, anon-rss:1kB\n"
+    )
+    facts = kernel_facts(tmp_path, text)
+    assert facts["oom_kills"] == (2, "last 11.2 s after boot")
+    assert facts["oom_killed"][0] == ["gpu_burn", "python3"]
 
 
 XIDS = """
@@ -212,7 +260,7 @@ def test_which_rdma_devices_are_network_cards(
 
 def test_switch_errors() -> None:
     line = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 28006, Non-fatal, Link 46 MC TS crumbstore MCTO"
-    assert [number for number, _message in kernellog.events(line, kernellog._SXID)] == [28006]
+    assert [event.number for event in kernellog.events(line, kernellog._SXID)] == [28006]
 
 
 def test_nccl_conf() -> None:

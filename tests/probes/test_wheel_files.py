@@ -49,6 +49,41 @@ def test_changed_and_missing_libraries(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("site", "installer", "told"),
+    [
+        (
+            "usr/lib/python3/dist-packages",
+            None,
+            False,
+        ),  # python3-cryptography: stripped after RECORD was written
+        ("usr/lib/python3/dist-packages", "debian", False),
+        ("usr/lib/python3/dist-packages", "pip", True),
+        ("usr/lib64/python3.12/site-packages", "rpm", False),
+        ("usr/lib64/python3.12/site-packages", "pip", True),
+        ("usr/local/lib/python3.12/dist-packages", "uv", True),
+        ("usr/local/lib/python3.12/dist-packages", None, True),
+    ],
+)
+def test_files_that_a_package_of_the_distribution_owns_are_left_to_it(
+    tmp_path: Path, site: str, installer: str | None, told: bool
+) -> None:
+    for name in ("p", "q"):
+        folder = tmp_path / site / f"{name}-1.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        (folder / "RECORD").write_text(f"{name}/_rust.so,sha256=x,22\nshared.py,sha256={name},1\n")
+        if installer:
+            (folder / "INSTALLER").write_text(f"{installer}\n")
+    (tmp_path / site / "p").mkdir()
+    (tmp_path / site / "p/_rust.so").write_bytes(b"12")
+    (tmp_path / "usr/bin").mkdir(exist_ok=True)
+    (tmp_path / "usr/bin/python3.12").write_bytes(b"\x7fELF")
+    (tmp_path / "usr/bin/python3").symlink_to("python3.12")
+    facts = collect(root=str(tmp_path), environ={"PATH": "/usr/bin"})["facts"]
+    assert [len(facts["files_changed"]), len(facts["files_owned_twice"])] == ([2, 1] if told else [0, 0])
+
+
 def test_version_of_a_library_that_tells_none(tmp_path: Path) -> None:
     path = "nvidia/cudnn/lib/libcudnn.so.9"
     data = build(Spec("libcudnn.so.9"))

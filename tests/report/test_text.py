@@ -38,6 +38,15 @@ def test_a_finding_says_what_where_why_and_fix() -> None:
     )
 
 
+def test_a_symptom_is_shown_where_a_rule_has_one_and_once() -> None:
+    report = hard_report()
+    seen = report.findings[0]._replace(symptom="error (802)", impact="error (802)")
+    text = render(report._replace(findings=(seen,)), Options(verbose=True))
+    assert "  symptom error (802)\n" in text
+    assert "impact" not in text
+    assert "  symptom error (802)\n" in render(report._replace(findings=(seen,)), Options())
+
+
 def test_many_consequences_are_one_line_of_ids() -> None:
     finding = hard_report().findings[0]
     many = tuple(finding.consequences[0]._replace(id=f"SC-2026-01{i:02}") for i in range(4))

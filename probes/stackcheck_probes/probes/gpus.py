@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from stackcheck_probes import ldcache, pci
-from stackcheck_probes.gpu_summary import summary
+from stackcheck_probes.gpu_summary import numbered, summary
 from stackcheck_probes.look import Look
 from stackcheck_probes.probes.system import machine
 
@@ -140,7 +140,8 @@ def _failure(look: Look, answer: dict[str, Any], error: str) -> None:
 
 
 def _report(look: Look, answer: dict[str, Any], method: str) -> None:
-    found = [gpu for gpu in answer["gpus"] if isinstance(gpu, dict) and "error" not in gpu]
+    told = numbered(answer["gpus"])
+    found = [gpu for gpu in told if "error" not in gpu]
     models = Counter(str(gpu["name"]) for gpu in found if gpu.get("name"))
     model = models.most_common(1)[0][0] if models else None
     look.seen.update("gpu", {"model": model, "count": len(found)})
@@ -152,13 +153,9 @@ def _report(look: Look, answer: dict[str, Any], method: str) -> None:
         look.seen.update("gpu", {"pci_ids": sorted(ids)})
     look.fact("gpu_count_nvml", len(found), method, method)
     # NVML counts the GPUs that a control group keeps from us, and then refuses them: they are somebody else's, not broken
-    failed = [
-        gpu
-        for gpu in answer["gpus"]
-        if isinstance(gpu, dict) and gpu.get("error") not in (None, NVML_NO_PERMISSION)
-    ]
-    statuses = " ".join(str(gpu["error"]) for gpu in failed)
-    look.fact("gpus_failed", len(failed), method, method, f"NVML status {statuses}" if failed else "")
+    failed = [gpu for gpu in told if gpu.get("error") not in (None, NVML_NO_PERMISSION)]
+    statuses = ", ".join(f"GPU {gpu['index']}: NVML status {gpu['error']}" for gpu in failed)
+    look.fact("gpus_failed", len(failed), method, method, statuses)
     capabilities = {".".join(map(str, gpu["capability"])) for gpu in found if gpu.get("capability")}
     if len(capabilities) == 1:
         look.fact("compute_capability", capabilities.pop(), method, method)

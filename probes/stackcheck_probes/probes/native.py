@@ -37,6 +37,7 @@ def _replaced(look: Look) -> None:
     if one is None:
         return
     told = []
+    again: dict[str, None] = {}
     for path, owners in sorted(packages.owned_files(look, one).items()):
         library = libraries.match(posixpath.basename(path))
         # a wheel that only carries a copy (libnccl inside torch) says nothing of the library's version
@@ -48,6 +49,9 @@ def _replaced(look: Look) -> None:
             continue
         if not any(_same(found.version, item.version) for item in named):
             told.append(f"{path}: {found.version}, {named[0].name} {named[0].version}")
+            again[f"{named[0].name}=={named[0].version}"] = None
+    if again:
+        look.fact("packages_replaced", " ".join(again), one.environment.prefix, "elf-strings")
     look.fact("libraries_not_of_their_package", told, one.environment.prefix, "elf-strings")
 
 

@@ -54,17 +54,20 @@ def system_packages(look: Look) -> None:
     ours = {name: version for name, version in found.items() if any_of_them.match(name)}
     for component, pattern in _NAMES:
         versions = {
-            sysdb.release(version): f"{name} {version}"
-            for name, version in ours.items()
+            sysdb.release(version): (name, f"{name} {version}")
+            for name, version in sorted(
+                ours.items()
+            )  # of a meta package and the real one the real one counts: nvidia-* is last
             if re.match(pattern, name)
         }
-        for version, raw in sorted(versions.items()):
+        for version, (name, raw) in sorted(versions.items()):
             if scope == "container" and component in HOST_ONLY:
                 continue  # an image's database says nothing about the host's kernel modules and services
             if component in MODULES and look.is_dir("/sys/module"):
                 _not_loaded(look, component, version, where, raw)
                 continue
-            look.component(component, version, where, "package-database", raw=raw)
+            attributes = {"system_package": name} if component in HOST_ONLY else {}
+            look.component(component, version, where, "package-database", raw=raw, attributes=attributes)
     runtimes = [f"{name} {sysdb.release(found[name])}" for name in _RUNTIMES if name in found]
     look.fact("container_runtimes", runtimes, where, "package-database")
 

@@ -114,15 +114,25 @@ def _compare(
 ) -> None:
     """Note the files that another distribution owns too, if the two recorded different contents."""
     named = {other.path: other for other in one.distributions}
+    if _of_the_system(look, distribution):
+        return
     mine = _files(look, distribution)
     for path in sorted(common):
         other = named[owners[path]]
+        if _of_the_system(look, other):
+            continue
         absolute = f"{distribution.site}/{path}"
         theirs, own = _files(look, other).get(absolute), mine.get(absolute)
         if theirs is None or own is None or "" in (own.digest, theirs.digest) or own.digest == theirs.digest:
             continue
         if "/bin/" not in absolute and not _is_aside(path):
             twice.setdefault((other.name, distribution.name), []).append((theirs, own))
+
+
+def _of_the_system(look: Look, distribution: Distribution) -> bool:
+    return look.shared.once(
+        f"system:{distribution.path}", lambda: dists.is_of_the_system(look.host.files, distribution)
+    )
 
 
 def _is_aside(path: str) -> bool:
@@ -148,10 +158,11 @@ def _changed(look: Look, one: packages.Installed) -> list[str]:
         try:
             size = look.host.files.size(path)
         except AbsentError:
-            changed.append(f"{path}: missing ({owners[0][0].name})")
+            if not _of_the_system(look, owners[0][0]):
+                changed.append(f"{path}: missing ({owners[0][0].name})")
             continue
         except RefusedError:
             continue  # it is there; that it may not be read is told where it would be read
-        if size not in expected:
+        if size not in expected and not _of_the_system(look, owners[0][0]):
             changed.append(f"{path}: {size} bytes, recorded {min(expected)} ({owners[0][0].name})")
     return sorted(changed)
