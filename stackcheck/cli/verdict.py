@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackcheck.model.finding import Report
     from stackcheck.model.inventory import Inventory
 
+_DIGITS = 8  # of a day without dashes; another bare number may be that of a ticket, which is a reason
 FORMATS = ("text", "json", "sarif", "junit", "ctrf", "markdown", "html", "oneline", "prometheus")
 
 
@@ -67,7 +68,7 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
     """Return finding ids and the reasons why they are accepted; those past their day are left out.
 
     Raises:
-        UsageError: an entry has no reason.
+        UsageError: an entry has no reason, or what looks like its date is none: it would mute a finding for ever.
         InputError: the file cannot be read.
     """
     entries = list(options.accept)
@@ -80,9 +81,14 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
     today = time.strftime("%Y-%m-%d")
     for entry in entries:
         name, _, reason = entry.partition(":")
-        until, _, rest = reason.partition(":")
-        dated = len(until) == 10 and until[4:5] == until[7:8] == "-" and until.replace("-", "").isdigit()
+        until, separator, rest = reason.partition(":")
+        until = until.strip()
+        dated = _looks_like_a_date(until) and (separator != "" or not until.isdigit() or len(until) == _DIGITS)
         if dated:
+            if not _is_a_date(until):
+                raise UsageError(
+                    f"--accept {name.strip()[:80]}: {until[:40]!r} is no date", fix="write ID:YYYY-MM-DD:REASON"
+                )
             reason = rest
         if not name.strip() or not reason.strip():
             raise UsageError(
@@ -93,6 +99,19 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
         else:
             reasons[name.strip()] = reason.strip() + (f" (until {until})" if dated else "")
     return reasons
+
+
+def _looks_like_a_date(text: str) -> bool:
+    """Whether the second field of an entry was meant as a day: nothing but digits and what people put between them."""
+    return text != "" and not text.strip("0123456789-/. ") and any(c.isdigit() for c in text)
+
+
+def _is_a_date(text: str) -> bool:
+    """Whether a text is a day that exists, written YYYY-MM-DD."""
+    try:
+        return time.strftime("%Y-%m-%d", time.strptime(text, "%Y-%m-%d")) == text
+    except ValueError:
+        return False
 
 
 def _doubt(catalog: Catalog, names: Iterable[str]) -> None:

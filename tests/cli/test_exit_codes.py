@@ -314,6 +314,36 @@ def test_a_day_counts_on_the_command_line_as_in_the_file(call: Call, tmp_path: P
     assert "ended on 2020-01-01" in ended.message
 
 
+@pytest.mark.parametrize(
+    "day", ["20261201", "2026-13-01", "2026-02-30", "2026-1-2", "2026/12/01", "01.12.2026", "2026-12"]
+)
+def test_what_looks_like_a_day_and_is_none_mutes_nothing(call: Call, tmp_path: Path, day: str) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    (tmp_path / "accepted").write_text(f"some-id:{day}:known\n")
+    for arguments in (("--accept", f"some-id:{day}:known"), ("--accept-file", str(tmp_path / "accepted"))):
+        refused(call("check", str(freeze), *arguments), "some-id", day, "is no date", "YYYY-MM-DD")
+    refused(call("check", str(freeze), "--accept", f"some-id:{day}"), day)
+
+
+def test_the_number_of_a_ticket_is_a_reason(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    found = call("check", str(freeze), "--gpu", "b200", "--format", "json").json["findings"]
+    accepted = [f"--accept={f['id']}:4711" for f in found]
+    assert call("check", str(freeze), "--gpu", "b200", *accepted).code == 0
+
+
+def test_one_line_counts_what_is_accepted(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    found = call("check", str(freeze), "--gpu", "b200", "--format", "json").json["findings"]
+    accepted = [f"--accept={f['id']}:known" for f in found]
+    quiet = call("check", str(freeze), "--gpu", "b200", "--format", "oneline", *accepted)
+    assert quiet.out.startswith(f"stackcheck: OK ({len(found)} accepted")
+    assert len(quiet.out.splitlines()) == 1
+
+
 # locks and output
 
 
