@@ -15,7 +15,7 @@ from typing import NoReturn
 OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
 LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
 VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--output", "--gpu", "--instance", "--matrices",
-                 "-v", "--verbose")  # fmt: skip
+                 "-v", "--verbose", "--version", "explain")  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):

@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Look the id up and tell."""
     from stackcheck.catalog.meaning import completed, meaning_of
-    from stackcheck.cli.data import open_data
+    from stackcheck.cli.archive import catalog_for
     from stackcheck.report.meaning_text import meaning_to_json, render_meaning
 
-    catalog = open_data(options.matrices)
+    catalog = catalog_for(options.matrices)
     meaning = meaning_of(catalog, completed(catalog, options.finding))
     output.deliver(
         options, lambda: render_meaning(meaning, **output.looks()), lambda: meaning_to_json(meaning)

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from stackcheck.catalog.catalog import Catalog
-
 
 _LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
 
@@ -99,9 +97,10 @@ def run(options: argparse.Namespace) -> int:
     # all that is needed for the verdict, while the second process looks
     import stackcheck.check.verdict
     import stackcheck.report.text  # noqa: F401
+    from stackcheck.cli.archive import catalog_for
     from stackcheck.cli.collect import inventory_of, with_target
 
-    catalog = _catalog(options.matrices)
+    catalog = catalog_for(options.matrices)
     body = begun.inventory()
     _require_something(body, options)
     inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
@@ -121,26 +120,6 @@ def _require_something(body: dict[str, Any], options: argparse.Namespace) -> Non
             where=options.root,
             fix="name the root of an unpacked image or captured node",
         )
-
-
-def _catalog(directory: str | None) -> Catalog:
-    """Return the catalog asked for; by default the shipped one, which lies in the archive if the program does.
-
-    Raises:
-        UsageError: matrices are given to an archive, which cannot validate them.
-    """
-    from stackcheck.cli.archive import catalog_of, own_archive
-
-    archive = own_archive()
-    if archive is None:
-        from stackcheck.cli.data import open_data
-
-        return open_data(directory)
-    if directory:
-        raise UsageError(
-            "this archive holds matrices of its own", fix="leave out --matrices, or install stackcheck"
-        )
-    return catalog_of(archive)
 
 
 def _names(values: list[str]) -> list[str]:

@@ -57,7 +57,7 @@ def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace)
     accept = accepted(options)
     report = check(catalog, inventory, accept=accept)
     _doubt(catalog, accept.keys() - {f.id for f in (*report.findings, *report.accepted)})
-    text = rendered(report, options)
+    text = rendered(report, options, catalog.edition)
     streams.deliver(options.output, text)
     gate = None if options.fail_on == "never" else Severity(options.fail_on)
     failing = gate is not None and any(f.severity.rank <= gate.rank for f in report.findings)
@@ -83,11 +83,14 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
         name, _, reason = entry.partition(":")
         until, separator, rest = reason.partition(":")
         until = until.strip()
-        dated = _looks_like_a_date(until) and (separator != "" or not until.isdigit() or len(until) == _DIGITS)
+        dated = _looks_like_a_date(until) and (
+            separator != "" or not until.isdigit() or len(until) == _DIGITS
+        )
         if dated:
             if not _is_a_date(until):
                 raise UsageError(
-                    f"--accept {name.strip()[:80]}: {until[:40]!r} is no date", fix="write ID:YYYY-MM-DD:REASON"
+                    f"--accept {name.strip()[:80]}: {until[:40]!r} is no date",
+                    fix="write ID:YYYY-MM-DD:REASON",
                 )
             reason = rest
         if not name.strip() or not reason.strip():
@@ -133,14 +136,8 @@ def _working_directory() -> str:
         return ""
 
 
-def rendered(report: Report, options: argparse.Namespace) -> str:
-    """Return the report in the format asked for."""
-    if options.format == "json":
-        import json
-
-        from stackcheck.model.finding import report_to_json
-
-        return json.dumps(report_to_json(report), indent=2) + "\n"
+def rendered(report: Report, options: argparse.Namespace, edition: str) -> str:
+    """Return the report in the format asked for; `edition` is that of the matrices that judged."""
     from stackcheck.model.kinds import Severity
     from stackcheck.report.interface import Options
 
@@ -152,6 +149,7 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
         verbose=options.verbose,
         fail_on=None if options.fail_on == "never" else Severity(options.fail_on),
         tool_version=__version__,
+        data_version=edition,
         time_ms=int(time.time() * 1000),
         base=_working_directory(),
     )
