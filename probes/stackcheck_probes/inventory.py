@@ -23,6 +23,10 @@ from stackcheck_probes.surroundings import is_container
 SCHEMA = "stackcheck.inventory/1"
 DEFAULT_TIMEOUT = 20.0
 ENV_FILE_LIMIT = 4 << 20
+ALWAYS = "identity"
+"""The probe that names the node: it runs whichever others are chosen, unless it is left out by name."""
+SOME = "only some probes ran"
+"""How the note begins that says so; `stackcheck.model.inventory` knows it."""
 _SORT_KEYS = {"packages": ("environment", "name", "path"), "code": ("path",), "environments": ("prefix",)}
 
 
@@ -33,16 +37,19 @@ class UnknownProbeError(ValueError):
 class Collection:
     """A probe that has begun: a second process may be at work on it already, see ``ahead.py``."""
 
-    def __init__(self, host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None) -> None:
+    def __init__(
+        self, host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None, said: str = ""
+    ) -> None:
         self._host = host
         self._probes = probes
+        self._said = said
         self._timeout = timeout
         self._other = other
 
     def inventory(self) -> dict[str, Any]:
         """Do the rest of the work and return the inventory as a JSON-ready dictionary. To be called once."""
         try:
-            return observe(self._host, self._probes, self._timeout, self._other)
+            return observe(self._host, self._probes, self._timeout, self._other, self._said)
         finally:
             if self._other is not None:
                 self._other.end()
@@ -81,9 +88,8 @@ def begin(
         environ = parse_environ(files.read_file(env_file, ENV_FILE_LIMIT))
     host = live_host(environ, pid) if root == "/" else tree_host(root, environ)
     probes = choose(only, skip)
-    return Collection(
-        host, probes, timeout or DEFAULT_TIMEOUT, None if host.captured else _other(host, probes)
-    )
+    other = None if host.captured else _other(host, probes)
+    return Collection(host, probes, timeout or DEFAULT_TIMEOUT, other, chosen(probes))
 
 
 def _other(host: Host, probes: Sequence[Probe]) -> Ahead | None:
@@ -110,17 +116,35 @@ def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = P
         near = difflib.get_close_matches(wrong[0][:80], sorted(known), n=1)
         offer = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
         raise UnknownProbeError(f"no probe {', '.join(wrong)[:80]}; {offer}")
+    if wanted:
+        wanted.add(ALWAYS)
     return tuple(
         probe for probe in probes if probe.name not in unwanted and (not wanted or probe.name in wanted)
     )
 
 
+def chosen(probes: Sequence[Probe]) -> str:
+    """Return which probes ran, or which did not if those are fewer; an empty text if all of them did."""
+    names = {probe.name for probe in probes}
+    left_out = [probe.name for probe in PROBES if probe.name not in names]
+    if not left_out:
+        return ""
+    if len(left_out) < len(names):
+        return f"{SOME}, without {', '.join(left_out)}"
+    return f"{SOME}: {', '.join(probe.name for probe in probes) or 'none'}"
+
+
 def observe(
-    host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None = None
+    host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None = None, said: str = ""
 ) -> dict[str, Any]:
-    """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more."""
+    """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more.
+
+    ``said`` is a note about the choice of probes, if they were chosen.
+    """
     seen = Observations("container" if is_container(host) else "host")
     shared = Shared(other)
+    if said:
+        seen.note("probes", said)
 
     def run(probe: Probe, limit: float) -> None:
         _guarded(probe, Look(host, seen, probe.name, limit, shared))

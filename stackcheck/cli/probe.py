@@ -111,10 +111,19 @@ def _require_something(body: dict[str, Any], options: argparse.Namespace) -> Non
     """Make sure that a tree holds something of a node: a wrong directory must not look healthy.
 
     Raises:
+        UsageError: the time was over before anything was seen.
         InputError: not one component or package was seen.
     """
+    from stackcheck.model.inventory import CUT_OFF
+
     chosen = options.only or options.skip
     if options.root != "/" and not chosen and not any(body["components"].values()) and not body["packages"]:
+        late = sum(str(note["text"]).startswith(CUT_OFF) for note in body["notes"])
+        if late:
+            raise UsageError(
+                f"--timeout: the time was too short, {late} probes did not finish and nothing was seen",
+                fix="give it more seconds (default 20)",
+            )
         raise InputError(
             "nothing of a node was found there",
             where=options.root,

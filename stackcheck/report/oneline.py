@@ -32,7 +32,7 @@ def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the inter
         line = f"stackcheck: UNKNOWN: {'; '.join([doubt, *accepted])}"
     elif not counts:
         line = "stackcheck: OK"
-        unread = len(report.inventory.notes)
+        unread = report.unread
         beside = [*accepted, *([f"{unread} not readable"] if unread else [])]
         line += f" ({', '.join(beside)})" if beside else ""
     else:
