@@ -44,12 +44,15 @@ def render(report: Report, options: Options) -> str:
 def _findings(report: Report) -> Iterator[Sample]:
     """Yield one series per finding; no title, as each value in it (a count, a version) would begin another series."""
     for f in report.findings:
-        yield {
-            "id": f.id,
-            "kind": str(f.kind),
-            "severity": str(f.severity),
-            "subject": ",".join(f.subjects),
-        }, 1
+        yield (
+            {
+                "id": f.id,
+                "kind": str(f.kind),
+                "severity": str(f.severity),
+                "subject": ",".join(f.subjects),
+            },
+            1,
+        )
 
 
 def _components(report: Report) -> Iterator[Sample]:

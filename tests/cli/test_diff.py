@@ -10,7 +10,7 @@ import pytest
 
 from stackcheck.catalog import Catalog
 from stackcheck.catalog.queries import matching_images
-from tests.cli.conftest import Call
+from tests.cli.conftest import ROOT, Call
 
 
 def inventory(path: Path, components: dict[str, Any], **more: Any) -> str:
@@ -42,6 +42,21 @@ def test_a_thing_is_the_same_as_itself(call: Call, lock: Path, tmp_path: Path, c
         assert outcome.code == 0
         assert "the same" in outcome.out
         assert diff(call, side, side)["components"] == []
+
+
+def test_a_report_and_a_captured_node_are_sides_too(call: Call, tmp_path: Path) -> None:
+    tree = str(ROOT / "tests/nodes/p5.48xlarge")
+    kept = {name: tmp_path / f"{name}.json" for name in ("inventory", "report")}
+    call("probe", "--root", tree, "--inventory", "-o", str(kept["inventory"]))
+    call("probe", "--root", tree, "--format", "json", "-o", str(kept["report"]))
+    for other in (tree, str(kept["inventory"])):
+        assert diff(call, str(kept["report"]), other)["same"], other
+
+
+def test_another_directory_says_how_to_read_it(call: Call, tmp_path: Path) -> None:
+    outcome = call("diff", str(tmp_path), str(tmp_path))
+    assert outcome.code == 2
+    assert f"stackcheck probe --root {tmp_path} --inventory -o FILE" in outcome.message
 
 
 def test_two_locks_layer_by_layer(call: Call, tmp_path: Path, catalog: Catalog) -> None:

@@ -24,7 +24,9 @@ LATE = Report(
 )
 
 SOME = clean_report()._replace(
-    inventory=clean_report().inventory._replace(notes=(Note("probes", "only some probes ran: identity, kernel"),))
+    inventory=clean_report().inventory._replace(
+        notes=(Note("probes", "only some probes ran: identity, kernel"),)
+    )
 )
 UNREAD_LOG = clean_report()._replace(
     inventory=Inventory(
@@ -80,7 +82,9 @@ def test_an_unread_kernel_log_is_a_doubt_on_a_node_with_gpus_only() -> None:
     without = UNREAD_LOG.inventory._replace(gpu_model=None, gpu_count=None, facts={"container": "none"})
     inside = UNREAD_LOG.inventory._replace(facts={"container": "docker", "gpu_count_pci": 8})
     for inventory in (without, inside):
-        assert shown(UNREAD_LOG._replace(inventory=inventory), "oneline") == "stackcheck: OK (1 not readable)\n"
+        assert (
+            shown(UNREAD_LOG._replace(inventory=inventory), "oneline") == "stackcheck: OK (1 not readable)\n"
+        )
 
 
 def test_a_choice_of_probes_is_nothing_that_could_not_be_read() -> None:

@@ -1,14 +1,19 @@
-"""Our own inventory (`stackcheck.inventory/1`), as `stackcheck probe --inventory` writes it."""
+"""Our own inventory (`stackcheck.inventory/1`), as `stackcheck probe --inventory` writes it, alone or in a report (`stackcheck.report/1`)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from stackcheck.ingest.documents import is_meant_as
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.two_nodes import require_one_node
 from stackcheck.model.errors import InputError
+from stackcheck.model.finding import SCHEMA as REPORT_SCHEMA
 from stackcheck.model.inventory import SCHEMA, Inventory
 from stackcheck.model.inventory_json import inventory_from_json
 
 _FAMILY = SCHEMA.partition("/")[0]
+_REPORT = REPORT_SCHEMA.partition("/")[0]
 
 
 def sniff(text: str) -> float:
@@ -24,7 +29,7 @@ def read(draft: Draft) -> None:
     """
     result: Inventory | None = None
     for document in draft.source.documents:
-        body = document.value
+        body = inventory_in(document.value)
         if not isinstance(body, dict) or not str(body.get("schema", "")).startswith(_FAMILY):
             continue
         try:
@@ -32,12 +37,23 @@ def read(draft: Draft) -> None:
         except RecursionError:
             raise _broken(draft.source.name, "is nested too deeply") from None
         draft.source.claim_range(document.first, document.last)
-        result = found if result is None else result.merged(found)
+        if result is None:
+            result = found
+        else:
+            name = draft.source.name
+            require_one_node((name, result), (name, found), draft.context)
+            result = result.merged(found)
     if result is None:
         if is_meant_as(_FAMILY, draft.source.lines, draft.source.text):
             raise _broken(draft.source.name, _fault(draft.source.text))
     else:
         draft.adopt(result)
+
+
+def inventory_in(body: Any) -> Any:
+    """Return the inventory that a JSON value holds: itself, or that of a report, whose findings are found anew."""
+    is_report = isinstance(body, dict) and str(body.get("schema", "")).startswith(_REPORT)
+    return body.get("inventory") if is_report else body
 
 
 def _broken(where: str, what: str) -> InputError:
