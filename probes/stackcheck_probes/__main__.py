@@ -131,7 +131,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.capture:
             from stackcheck_probes.capturing import capture
 
-            count = capture(arguments.root, arguments.capture)
+            count = capture(
+                arguments.root,
+                arguments.capture,
+                only=_names(arguments.only),
+                skip=_names(arguments.skip),
+                timeout=arguments.timeout,
+                pid=arguments.pid,
+                env_file=arguments.env_file,
+            )
             _say(f"{count} files written to {arguments.capture}")
             return OK
         result = collect(

@@ -78,6 +78,14 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--root and --pid exclude each other", fix="a tree has no processes: leave one out")
     if options.pid is not None and not os.access(f"/proc/{options.pid}", os.F_OK):
         raise InputError(f"there is no process {options.pid}", fix="name one that runs")
+    if (options.capture or options.inventory) and options.format not in ("text", "json"):
+        asked = "--capture writes files" if options.capture else "--inventory prints JSON"
+        raise UsageError(
+            f"{asked} and no verdict, so not --format {options.format}",
+            fix="leave one of them out, or give the inventory to `stackcheck check`",
+        )
+    if options.capture and options.inventory:
+        raise UsageError("--capture and --inventory exclude each other", fix="leave one out")
     if options.capture:
         return _capture(options)
     from stackcheck.cli.look import begin
@@ -114,9 +122,9 @@ def _require_something(body: dict[str, Any], options: argparse.Namespace) -> Non
         UsageError: the time was over before anything was seen.
         InputError: not one component or package was seen.
     """
-    from stackcheck.model.inventory import CUT_OFF
+    from stackcheck.model.inventory import CUT_OFF, SOME_PROBES
 
-    chosen = options.only or options.skip
+    chosen = any(str(note["text"]).startswith(SOME_PROBES) for note in body["notes"])
     if options.root != "/" and not chosen and not any(body["components"].values()) and not body["packages"]:
         late = sum(str(note["text"]).startswith(CUT_OFF) for note in body["notes"])
         if late:
@@ -147,13 +155,25 @@ def _capture(options: argparse.Namespace) -> int:
     """Write the tree of a node, and say how much it was.
 
     Raises:
+        UsageError: a name is no probe.
         InputError: a path cannot be read or written.
     """
     from stackcheck_probes import capture
     from stackcheck_probes.interface import HostError
+    from stackcheck_probes.inventory import UnknownProbeError
 
     try:
-        count = capture(options.root, options.capture)
+        count = capture(
+            options.root,
+            options.capture,
+            only=_names(options.only),
+            skip=_names(options.skip),
+            timeout=options.timeout,
+            pid=options.pid,
+            env_file=options.env_file,
+        )
+    except UnknownProbeError as fault:
+        raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault
     except HostError as fault:
         raise InputError(fault.reason, where=fault.subject, fix="check the path") from fault
     except OSError as fault:

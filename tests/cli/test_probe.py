@@ -167,3 +167,31 @@ def test_the_probe_needs_no_matrices_to_collect(call: Call, tmp_path: Path) -> N
         "probe", "--root", str(tmp_path / "node"), "--inventory", "--matrices", str(tmp_path / "missing")
     )
     assert outcome.code == 0
+
+
+@pytest.mark.parametrize("what", [("--inventory",), ("--capture", "new")])
+def test_no_verdict_has_no_format_of_a_report(call: Call, what: tuple[str, ...]) -> None:
+    tree = ("probe", "--root", node("p5.48xlarge"))
+    outcome = call(*tree, *what, "--format", "sarif")
+    assert outcome.code == 2
+    assert what[0] in outcome.message
+    assert "--format sarif" in outcome.message
+    assert not outcome.out
+
+
+def test_an_inventory_is_json_for_whoever_asks_for_json(call: Call) -> None:
+    tree = ("probe", "--root", node("p5.48xlarge"), "--inventory")
+    assert call(*tree, "--format", "json").out == call(*tree).out
+
+
+def test_a_capture_obeys_the_choice_of_probes_and_of_the_environment(call: Call, tmp_path: Path) -> None:
+    job = tmp_path / "job.env"
+    job.write_text("NCCL_PROTO=LL\n")
+    tree = ("probe", "--root", node("p5.48xlarge"), "--env-file", str(job), "--only", "environment")
+    assert call(*tree, "--capture", str(tmp_path / "node")).code == 0
+    read = call("probe", "--root", str(tmp_path / "node"), "--format", "json").json
+    assert read["inventory"]["environment"]["NCCL_PROTO"] == "LL"
+    assert read["doubt"] == "only some probes ran: identity, environment"
+    wrong = call("probe", "--capture", str(tmp_path / "other"), "--only", "kernl")
+    assert wrong.code == 2
+    assert "did you mean kernel" in wrong.message
