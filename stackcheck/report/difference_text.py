@@ -117,8 +117,8 @@ def _settings(changes: Sequence[SettingChange], style: Style, width: int, *, ver
             )
     for many in folded:
         some = ", ".join(visible(c.subject.removeprefix("fact:"), 40) for c in many[:_FEW])
-        change = f"not there {arrow} there" if many is came else f"there {arrow} not there"
-        yield style.paint(f"  {len(many)} facts: {change} ({some} ..., all with --verbose)", "dim")
+        way = f"not there {arrow} there" if many is came else f"there {arrow} not there"
+        yield style.paint(f"  {len(many)} facts: {way} ({some} ..., all with --verbose)", "dim")
 
 
 def _value(value: str | None) -> str:
