@@ -62,8 +62,8 @@ def _content(name: str) -> str:
     raise InputError(
         "is a directory and no captured node",
         where=name,
-        fix=f"if a node or image lies there: stackcheck probe --root {root} judges it, "
-        f"and stackcheck probe --root {root} --inventory -o FILE makes a FILE to give here",
+        fix=f"if a node or image lies there, give the FILE of stackcheck probe --root {root} --inventory -o FILE, "
+        f"or judge it alone: stackcheck probe --root {root}",
     )
 
 
