@@ -390,6 +390,26 @@ def test_inventories_of_one_node_are_one(call: Call, tmp_path: Path) -> None:
     assert call("check", *files).code == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '{"schema": "stackcheck.report/1", "subject": "x", "findings": [], "summary": {}}',
+            "without an inventory",
+        ),
+        ('{"schema": "stackcheck.report/1", "inventory": "oops", "findings": []}', "without an inventory"),
+        ('{\n  "schema": "stackcheck.report/1",\n  "subject": "x",\n  "inv', "broken JSON"),
+    ],
+    ids=["none", "text", "cut"],
+)
+def test_a_report_that_holds_no_inventory_is_refused(
+    call: Call, tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    refused(call("check", str(path)), words)
+
+
 def test_a_report_is_read_as_its_inventory(call: Call, tmp_path: Path) -> None:
     tree = str(ROOT / "tests/nodes/p5.48xlarge+gdrdrv-missing")
     report = tmp_path / "report.json"

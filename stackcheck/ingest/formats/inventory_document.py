@@ -17,8 +17,8 @@ _REPORT = REPORT_SCHEMA.partition("/")[0]
 
 
 def sniff(text: str) -> float:
-    """Look for the schema's name."""
-    return 1.0 if _FAMILY in text else 0.0
+    """Look for the name of either schema."""
+    return 1.0 if _FAMILY in text or _REPORT in text else 0.0
 
 
 def read(draft: Draft) -> None:
@@ -44,7 +44,7 @@ def read(draft: Draft) -> None:
             require_one_node((name, result), (name, found), draft.context)
             result = result.merged(found)
     if result is None:
-        if is_meant_as(_FAMILY, draft.source.lines, draft.source.text):
+        if any(is_meant_as(f, draft.source.lines, draft.source.text) for f in (_FAMILY, _REPORT)):
             raise _broken(draft.source.name, _fault(draft.source.text))
     else:
         draft.adopt(result)
@@ -64,11 +64,13 @@ def _fault(text: str) -> str:
     import json
 
     try:
-        json.loads(text)
+        body = json.loads(text)
     except RecursionError:
         return "is nested too deeply"
     except json.JSONDecodeError as fault:
         return f"is broken JSON (line {fault.lineno}: {fault.msg})"
     except ValueError as fault:
         return f"is broken JSON ({str(fault)[:80]})"
+    if inventory_in(body) is not body:
+        return "is a report without an inventory"
     return "holds an inventory in a place where none is expected"
