@@ -139,6 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 timeout=arguments.timeout,
                 pid=arguments.pid,
                 env_file=arguments.env_file,
+                tell=lambda note: _say(f"stackcheck-probe: {note}"),
             )
             _say(f"{count} files written to {arguments.capture}")
             return OK

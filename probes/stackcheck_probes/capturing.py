@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Callable
 
 from stackcheck_probes import commands, files, redaction, skeleton
 from stackcheck_probes.files import Mapped, Read
@@ -113,13 +114,17 @@ def capture(
     timeout: float | None = None,
     pid: int | None = None,
     env_file: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Write a node (``/`` or a directory) as a tree to ``target_dir``, which must not exist or be empty; return the files written.
 
-    The other options are those of ``inventory.begin``: the tree gives the inventory that they give. Raises ``UnknownProbeError`` for
+    The other options are those of ``inventory.begin``: the tree gives the inventory that they give. ``tell`` hears what of a
+    file of variables could not be used, as the tree does not say. Raises ``UnknownProbeError`` for
     a wrong name, ``HostError`` if the node, or the environment asked for, cannot be read or the target not be written.
     """
-    host, _notes = open_host(root, pid, env_file)
+    host, notes = open_host(root, pid, env_file)
+    for note in notes:
+        tell(note)
     if host.environ_refused:
         path, _, reason = host.environ_refused.partition(": ")
         raise RefusedError(path, f"{reason}; our own environment would stand for it")

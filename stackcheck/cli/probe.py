@@ -171,6 +171,7 @@ def _capture(options: argparse.Namespace) -> int:
             timeout=options.timeout,
             pid=options.pid,
             env_file=options.env_file,
+            tell=streams.remark,
         )
     except UnknownProbeError as fault:
         raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault

@@ -186,9 +186,11 @@ def test_an_inventory_is_json_for_whoever_asks_for_json(call: Call) -> None:
 
 def test_a_capture_obeys_the_choice_of_probes_and_of_the_environment(call: Call, tmp_path: Path) -> None:
     job = tmp_path / "job.env"
-    job.write_text("NCCL_PROTO=LL\n")
+    job.write_text("NCCL_PROTO=LL\nset -a\n")
     tree = ("probe", "--root", node("p5.48xlarge"), "--env-file", str(job), "--only", "environment")
-    assert call(*tree, "--capture", str(tmp_path / "node")).code == 0
+    captured = call(*tree, "--capture", str(tmp_path / "node"))
+    assert captured.code == 0
+    assert "set nothing" in captured.message
     read = call("probe", "--root", str(tmp_path / "node"), "--format", "json").json
     assert read["inventory"]["environment"]["NCCL_PROTO"] == "LL"
     assert read["doubt"] == "only some probes ran: identity, environment"
