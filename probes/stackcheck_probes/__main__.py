@@ -16,7 +16,7 @@ OK, USAGE, FAULT, INTERRUPTED = 0, 2, 3, 130
 LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
 NEEDED = (3, 11)  # by the verdict
 VERDICT_FLAGS = ("--format", "--fail-on", "--accept", "--accept-file", "-o", "--output", "--gpu", "--instance", "--matrices",
-                 "-v", "--verbose")  # fmt: skip
+                 "-v", "--verbose", "--version", "explain")  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
@@ -132,7 +132,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.capture:
             from stackcheck_probes.capturing import capture
 
-            count = capture(arguments.root, arguments.capture)
+            count = capture(
+                arguments.root,
+                arguments.capture,
+                only=_names(arguments.only),
+                skip=_names(arguments.skip),
+                timeout=arguments.timeout,
+                pid=arguments.pid,
+                env_file=arguments.env_file,
+                tell=lambda note: _say(f"stackcheck-probe: {note}"),
+            )
             _say(f"{count} files written to {arguments.capture}")
             return OK
         result = collect(

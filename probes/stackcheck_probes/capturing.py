@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Callable
 
 from stackcheck_probes import commands, files, redaction, skeleton
 from stackcheck_probes.files import Mapped, Read
-from stackcheck_probes.host import FileSystem, Host, live_host, tree_host
+from stackcheck_probes.host import FileSystem, Host
 from stackcheck_probes.interface import HostError, RefusedError
-from stackcheck_probes.inventory import DEFAULT_TIMEOUT, observe
+from stackcheck_probes.inventory import DEFAULT_TIMEOUT, choice, chosen, observe, open_host
 from stackcheck_probes.probes.environment import wanted
-from stackcheck_probes.registry import PROBES
 
 VIRTUAL = ("/sys/", "/proc/", "/dev/")
 SMALL_DIRECTORY = 300  # of larger ones (libraries, site-packages) only what was looked at is kept
@@ -105,11 +106,29 @@ class RecordingFiles:
         return self._inner.local(path)
 
 
-def capture(root: str, target_dir: str) -> int:
+def capture(
+    root: str,
+    target_dir: str,
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    timeout: float | None = None,
+    pid: int | None = None,
+    env_file: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> int:
     """Write a node (``/`` or a directory) as a tree to ``target_dir``, which must not exist or be empty; return the files written.
 
-    Raises ``HostError`` if the node cannot be read or the target not be written.
+    The other options are those of ``inventory.begin``: the tree gives the inventory that they give. ``tell`` hears what of a
+    file of variables could not be used, as the tree does not say. Raises ``UnknownProbeError`` for
+    a wrong name, ``HostError`` if the node, or the environment asked for, cannot be read or the target not be written.
     """
+    host, notes = open_host(root, pid, env_file)
+    for note in notes:
+        tell(note)
+    if host.environ_refused:
+        path, _, reason = host.environ_refused.partition(": ")
+        raise RefusedError(path, f"{reason}; our own environment would stand for it")
+    probes = chosen(host, only, skip)
     target = Path(target_dir)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -117,12 +136,12 @@ def capture(root: str, target_dir: str) -> int:
             raise RefusedError(target_dir, "is not empty")
     except OSError as error:
         raise RefusedError(target_dir, (error.strerror or "cannot be written").lower()) from None
-    host = live_host() if root == "/" else tree_host(root)
     recording = RecordingFiles(host.files)
     outputs: dict[str, str] = {}
-    observe(_recorded(host, recording, outputs), PROBES, DEFAULT_TIMEOUT)
+    observe(_recorded(host, recording, outputs), probes, timeout or DEFAULT_TIMEOUT)
+    names = [probe.name for probe in probes] if choice(probes) else []
     try:
-        return _write(target, host, recording, outputs)
+        return _write(target, host, recording, outputs, names)
     except OSError as error:
         raise RefusedError(target_dir, (error.strerror or "cannot be written").lower()) from None
 
@@ -161,7 +180,9 @@ def _recorded(host: Host, recording: RecordingFiles, outputs: dict[str, str]) ->
     )
 
 
-def _write(target: Path, host: Host, recording: RecordingFiles, outputs: dict[str, str]) -> int:
+def _write(
+    target: Path, host: Host, recording: RecordingFiles, outputs: dict[str, str], probes: list[str]
+) -> int:
     texts = {path: data.decode("utf-8", "replace") for path, data in recording.contents.items()
              if path not in recording.mapped and not path.startswith("/proc/self/") and b"\0" not in data}  # fmt: skip
     texts.update(outputs)
@@ -187,7 +208,7 @@ def _write(target: Path, host: Host, recording: RecordingFiles, outputs: dict[st
         count += _put(target, redaction.path(path), data)
     for path in sorted(recording.mapped):
         count += _skeleton(target, recording, path)
-    _marker(target, recording, small, {*texts, *binaries, *recording.mapped})
+    _marker(target, recording, small, {*texts, *binaries, *recording.mapped}, probes)
     return count + 1
 
 
@@ -213,8 +234,10 @@ def _skeleton(target: Path, recording: RecordingFiles, path: str) -> int:
     return 1
 
 
-def _marker(target: Path, recording: RecordingFiles, small: dict[str, str], written: set[str]) -> None:
-    """Write node.json: small files of virtual file systems, links, directories, devices, what refused."""
+def _marker(
+    target: Path, recording: RecordingFiles, small: dict[str, str], written: set[str], probes: list[str]
+) -> None:
+    """Write node.json: small files of virtual file systems, links, directories, devices, what refused, and the probes if chosen."""
     directories = []
     for path, is_dir in sorted(recording.there.items()):
         if path in written:
@@ -228,8 +251,10 @@ def _marker(target: Path, recording: RecordingFiles, small: dict[str, str], writ
         for path, real in sorted(recording.links.items())
         if path not in written
     }
-    marker = {
+    marker: dict[str, object] = {
         "why": "captured from a node", "files": small, "links": links, "directories": directories,
         "unreadable": sorted(redaction.path(path) for path in recording.unreadable),
     }  # fmt: skip
+    if probes:
+        marker["probes"] = probes
     (target / "node.json").write_text(json.dumps(marker, indent=1, sort_keys=True) + "\n")

@@ -70,6 +70,8 @@ class Host(NamedTuple):
     environ_where: str = "environment of the probe"
     environ_refused: str = ""
     """Why the environment asked for could not be read, so that ours stands for it."""
+    probes: frozenset[str] | None = None
+    """The probes for which a tree was captured; None: for all of them."""
 
 
 def live_host(environ: Mapping[str, str] | None = None, pid: int | None = None) -> Host:
@@ -122,6 +124,7 @@ def tree_host(root: str, environ: Mapping[str, str] | None = None) -> Host:
         kernel_log=lambda: tree.read("/cmd/kernel-log", PROCESS_LIMIT).decode("utf-8", "replace"),
         run=lambda name, _timeout: commands.replay(name, tree.read),
         captured=tree.captured,
+        probes=tree.probes,
         environ_where=where,
     )
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from stackcheck_probes import ahead, files
+from stackcheck_probes import ahead
 from stackcheck_probes.ahead import Ahead, Unit
 from stackcheck_probes.crew import Crew
-from stackcheck_probes.host import Host, live_host, parse_environ, tree_host
+from stackcheck_probes.host import Host, live_host, tree_host
 from stackcheck_probes.interface import HostError, Probe
 from stackcheck_probes.look import Look
-from stackcheck_probes.mounts import reach
 from stackcheck_probes.observations import Observations
 from stackcheck_probes.registry import PROBES
 from stackcheck_probes.shared import Shared
@@ -22,7 +21,10 @@ from stackcheck_probes.surroundings import is_container
 
 SCHEMA = "stackcheck.inventory/1"
 DEFAULT_TIMEOUT = 20.0
-ENV_FILE_LIMIT = 4 << 20
+ALWAYS = "identity"
+"""The probe that names the node: it runs whichever others are chosen, unless it is left out by name."""
+SOME = "only some probes ran"
+"""How the note begins that says so; `stackcheck.model.inventory` knows it."""
 _SORT_KEYS = {"packages": ("environment", "name", "path"), "code": ("path",), "environments": ("prefix",)}
 
 
@@ -33,16 +35,24 @@ class UnknownProbeError(ValueError):
 class Collection:
     """A probe that has begun: a second process may be at work on it already, see ``ahead.py``."""
 
-    def __init__(self, host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        probes: Sequence[Probe],
+        timeout: float,
+        other: Ahead | None,
+        said: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self._host = host
         self._probes = probes
+        self._said = said
         self._timeout = timeout
         self._other = other
 
     def inventory(self) -> dict[str, Any]:
         """Do the rest of the work and return the inventory as a JSON-ready dictionary. To be called once."""
         try:
-            return observe(self._host, self._probes, self._timeout, self._other)
+            return observe(self._host, self._probes, self._timeout, self._other, self._said)
         finally:
             if self._other is not None:
                 self._other.end()
@@ -76,14 +86,23 @@ def begin(
     ``env_file`` or ``environ`` give the environment to judge instead of our own; ``timeout`` bounds the whole, in seconds.
     Raises ``UnknownProbeError`` for a wrong name and ``HostError`` for a root or file that cannot be read.
     """
+    host, notes = open_host(root, pid, env_file, environ)
+    probes = chosen(host, only, skip)
+    other = None if host.captured else _other(host, probes)
+    said = [*(("environment", note) for note in notes), *(("probes", note) for note in choice(probes))]
+    return Collection(host, probes, timeout or DEFAULT_TIMEOUT, other, said)
+
+
+def open_host(
+    root: str, pid: int | None, env_file: str | None, environ: Mapping[str, str] | None = None
+) -> tuple[Host, list[str]]:
+    """Return the node that the options of ``begin`` mean, and notes about the file of variables. Raises ``HostError``."""
+    notes: list[str] = []
     if env_file is not None:
-        reach(env_file)
-        environ = parse_environ(files.read_file(env_file, ENV_FILE_LIMIT))
-    host = live_host(environ, pid) if root == "/" else tree_host(root, environ)
-    probes = choose(only, skip)
-    return Collection(
-        host, probes, timeout or DEFAULT_TIMEOUT, None if host.captured else _other(host, probes)
-    )
+        from stackcheck_probes import env_file as variables  # only where there is one
+
+        environ, notes = variables.read(env_file)
+    return live_host(environ, pid) if root == "/" else tree_host(root, environ), notes
 
 
 def _other(host: Host, probes: Sequence[Probe]) -> Ahead | None:
@@ -110,17 +129,44 @@ def choose(only: Iterable[str], skip: Iterable[str], probes: Sequence[Probe] = P
         near = difflib.get_close_matches(wrong[0][:80], sorted(known), n=1)
         offer = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
         raise UnknownProbeError(f"no probe {', '.join(wrong)[:80]}; {offer}")
+    if wanted:
+        wanted.add(ALWAYS)
     return tuple(
         probe for probe in probes if probe.name not in unwanted and (not wanted or probe.name in wanted)
     )
 
 
+def chosen(host: Host, only: Iterable[str], skip: Iterable[str]) -> tuple[Probe, ...]:
+    """Return the probes asked for that a node can answer: a tree captured for some probes has nothing to say to the others."""
+    return tuple(p for p in choose(only, skip) if host.probes is None or p.name in host.probes)
+
+
+def choice(probes: Sequence[Probe]) -> list[str]:
+    """Return a note that says which probes ran, or which did not if those are fewer; none if all of them did."""
+    names = {probe.name for probe in probes}
+    left_out = [probe.name for probe in PROBES if probe.name not in names]
+    if not left_out:
+        return []
+    if len(left_out) < len(names):
+        return [f"{SOME}, without {', '.join(left_out)}"]
+    return [f"{SOME}: {', '.join(probe.name for probe in probes) or 'none'}"]
+
+
 def observe(
-    host: Host, probes: Sequence[Probe], timeout: float, other: Ahead | None = None
+    host: Host,
+    probes: Sequence[Probe],
+    timeout: float,
+    other: Ahead | None = None,
+    said: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more."""
+    """Run the probes on a node and return the inventory; a probe that is late or fails leaves a note and no more.
+
+    ``said`` are further notes, each with the name of the probe that it is about.
+    """
     seen = Observations("container" if is_container(host) else "host")
     shared = Shared(other)
+    for name, note in said:
+        seen.note(name, note)
 
     def run(probe: Probe, limit: float) -> None:
         _guarded(probe, Look(host, seen, probe.name, limit, shared))

@@ -6,7 +6,8 @@ Beside plain files a tree may hold one JSON file, ``node.json`` or (for an overl
 - ``base``: the directory of the tree below, relative to this one; it must have such a file too (overlays only);
 - ``files``: path to text, for many small files such as those of /sys;
 - ``links``: path to target of a symbolic link;
-- ``directories``: empty directories; ``absent``: paths of the base that are not there; ``unreadable``: paths that refuse.
+- ``directories``: empty directories; ``absent``: paths of the base that are not there; ``unreadable``: paths that refuse;
+- ``probes``: the probes for which it was captured, if not for all.
 """
 
 from __future__ import annotations
@@ -85,8 +86,15 @@ class Found(NamedTuple):
 class TreeFiles:
     """The files of a tree, topmost layer first. See ``host.FileSystem`` for the contract."""
 
-    def __init__(self, layers: tuple[Layer, ...], captured: bool, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        layers: tuple[Layer, ...],
+        captured: bool,
+        guard: Guard | None = None,
+        probes: frozenset[str] | None = None,
+    ) -> None:
         self._layers = layers
+        self.probes = probes
         self.guard = guard
         self.captured = captured
         self._unreadable = frozenset(path for layer in layers for path in layer.unreadable)
@@ -243,6 +251,7 @@ def open_tree(root: str, guard: Guard | None = None) -> TreeFiles:
     """
     layers: list[Layer] = []
     captured = False
+    probes: frozenset[str] | None = None
     path: Path | None = Path(root)
     while path is not None:
         if not path.is_dir():
@@ -255,10 +264,12 @@ def open_tree(root: str, guard: Guard | None = None) -> TreeFiles:
                 str(path), "no tree: an overlay lies on one that has a node.json or overlay.json"
             )
         captured = captured or marker is not None
+        if probes is None and (marker or {}).get("probes"):
+            probes = frozenset(_strings((marker or {}).get("probes")))
         layers.append(_layer(path, marker or {}))
         base = (marker or {}).get("base")
         path = path / str(base) if base else None
-    return TreeFiles(tuple(layers), captured, guard)
+    return TreeFiles(tuple(layers), captured, guard, probes)
 
 
 def _read_marker(root: Path) -> dict[str, object] | None:

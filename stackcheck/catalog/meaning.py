@@ -24,6 +24,7 @@ _SEVERITY = {
     Grade.CAVEAT: Severity.INFO,
 }
 _GOOD = (Grade.SUPPORTED, Grade.TESTED)
+_MOST_OFFERED = 4  # ids that begin with what was asked for
 _MOST_ASKED = 12  # requirements told of one release
 _ANY = ("", ">=0")  # ranges that hold every version
 
@@ -50,11 +51,28 @@ def meaning_of(catalog: Catalog, finding_id: str) -> Meaning:
         return doubt
     known = finding_ids(catalog)
     same = [i for i in known if _without_zeros(i) == _without_zeros(wanted)]
-    near = same or nearest_id(wanted, {i: i for i in known})
+    near = same or _begun(known, wanted)[:_MOST_OFFERED] or nearest_id(wanted, {i: i for i in known})
     raise UsageError(
         f"no finding has the id {finding_id[:80]!r}",
         fix=offer(near) or "see `stackcheck show advisory --all`",
     )
+
+
+def completed(catalog: Catalog, text: str) -> str:
+    """Return the only finding id that begins with these whole words (`xid-79` for `xid-79-...`), or the text as it is.
+
+    For people who ask about an id; where an id decides something (--accept) it has to be written out.
+    """
+    wanted = text.strip().lower()
+    known = finding_ids(catalog)
+    begun = [i for i in _begun(known, wanted) if i.lower().startswith(f"{wanted}-")]
+    return begun[0] if len(begun) == 1 and wanted not in {i.lower() for i in known} else text
+
+
+def _begun(known: tuple[str, ...], wanted: str) -> list[str]:
+    """Return the ids that begin with a text; those that go on with a new word first."""
+    found = [i for i in known if wanted and i.lower().startswith(wanted)]
+    return sorted(found, key=lambda i: (not i.lower().startswith(f"{wanted}-"), len(i), i))
 
 
 def _without_zeros(finding_id: str) -> str:

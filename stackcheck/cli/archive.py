@@ -74,6 +74,26 @@ class ArchiveStore:
         return self._zip.read(f"{FOLDER}{name}").decode().strip() if self.exists(name) else ""
 
 
+def catalog_for(directory: str | None) -> Catalog:
+    """Return the catalog asked for; by default the shipped one, which lies in the archive if the program does.
+
+    Raises:
+        UsageError: matrices are given to an archive, which cannot validate them.
+    """
+    archive = own_archive()
+    if archive is None:
+        from stackcheck.cli.data import open_data
+
+        return open_data(directory)
+    if directory:
+        from stackcheck.model.errors import UsageError
+
+        raise UsageError(
+            "this archive holds matrices of its own", fix="leave out --matrices, or install stackcheck"
+        )
+    return catalog_of(archive)
+
+
 def catalog_of(path: str) -> Catalog:
     """Return the catalog inside an archive."""
     from stackcheck.catalog.catalog import Catalog
@@ -82,11 +102,27 @@ def catalog_of(path: str) -> Catalog:
 
 
 def entry() -> int:
-    """Run `stackcheck probe` with the arguments of the process, and return the exit code."""
+    """Run `stackcheck probe` with the arguments of the process, and return the exit code.
+
+    Besides, `--version` tells the versions of tool and data, as the file on a node may be an old one, and `explain ID` what the id in
+    a drained node's reason means.
+    """
     import gc
     import sys
 
-    from stackcheck.cli import main
+    from stackcheck.cli import main, streams
 
     gc.disable()  # as the console script does
-    return main(["probe", *sys.argv[1:]])
+    given = sys.argv[1:]
+    if given == ["--version"]:
+        return streams.guarded(_tell_version)
+    return main(given if given[:1] == ["explain"] else ["probe", *given])
+
+
+def _tell_version() -> int:
+    from stackcheck.cli import streams
+
+    archive = own_archive()
+    data = f" (matrices {catalog_of(archive).version})" if archive else ""
+    streams.answer(f"stackcheck {stackcheck.__version__}{data}")
+    return streams.OK

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="texts, inventories or locks of one node; - is standard input",
+        help="texts, inventories, reports or locks of one node; - is standard input",
     )
     from stackcheck.cli.image_check import add_image
 

@@ -20,31 +20,51 @@ def read_inventory(names: Sequence[str], catalog: Catalog, *, forced_format: str
     """Return what all files together say about one node; `-` is standard input.
 
     Raises:
-        InputError: a file cannot be read.
+        InputError: a file cannot be read, or inventories are of different nodes.
     """
     from stackcheck.cli.probed import with_probed
     from stackcheck.ingest import ingest
-    from stackcheck.ingest.read import file_name, read_file
+    from stackcheck.ingest.read import file_name
 
     if "-" in names and sys.stdin is None:
         raise InputError("standard input is closed", fix="name a file, or open it")
     if names.count("-") > 1:
         raise UsageError("standard input can be read once", fix="give - once")
-    for name in names:
-        if os.path.isdir(name):  # noqa: PTH112 - pathlib costs more than the question
-            import shlex
-
-            raise InputError(
-                "is a directory",
-                where=name,
-                fix=f"if it is a captured or unpacked node: stackcheck probe --root {shlex.quote(name)}",
-            )
-    texts = [("stdin" if name == "-" else file_name(name), read_file(name)) for name in names]
+    texts = [("stdin" if name == "-" else file_name(name), _content(name)) for name in names]
     read = ingest(texts, aliases=catalog.aliases, gpu_names=catalog.gpu_names, forced_format=forced_format)
     for text in read.texts:
         if _INVENTORY in text.format.split():
             read = with_probed(read, _body_of(text.content), catalog)
     return _without_documents(read)
+
+
+def _content(name: str) -> str:
+    """Return the text of a file, or the inventory of a captured node, which is a directory.
+
+    Raises:
+        InputError: it cannot be read, or is a directory that may be anything.
+    """
+    from stackcheck.ingest.read import read_file
+
+    if not os.path.isdir(name):  # noqa: PTH112 - pathlib costs more than the question
+        return read_file(name)
+    from stackcheck_probes.tree import MARKERS
+
+    if any(os.path.isfile(f"{name}/{marker}") for marker in MARKERS):  # noqa: PTH113
+        import json
+
+        from stackcheck.cli.look import begin
+
+        return json.dumps(begin(root=name).inventory(), indent=2)
+    import shlex
+
+    root = shlex.quote(name)
+    raise InputError(
+        "is a directory and no captured node",
+        where=name,
+        fix=f"if a node or image lies there, give the FILE of stackcheck probe --root {root} --inventory -o FILE, "
+        f"or judge it alone: stackcheck probe --root {root}",
+    )
 
 
 def _without_documents(inventory: Inventory) -> Inventory:
@@ -57,8 +77,10 @@ def _body_of(document: str) -> Any:
     """Return the JSON object of an inventory: a probe lists more in it than the model holds."""
     import json
 
+    from stackcheck.ingest.formats.inventory_document import inventory_in
+
     try:
-        return json.loads(document)
+        return inventory_in(json.loads(document))
     except (ValueError, RecursionError):
         return None
 

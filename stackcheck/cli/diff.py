@@ -20,10 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             name,
             metavar=name.upper(),
-            help="a lock, inventory or text (- is standard input), or an image as repository:tag",
+            help="a lock, inventory, report, captured node or text (- is standard input), or an image as repository:tag",
         )
     parser.add_argument("--gpu", help="the GPU of both sides, where they do not say")
     parser.add_argument("--instance", help="the instance type of both sides, where they do not say")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="write out every fact that only one side has"
+    )
     parser.add_argument("--no-check", action="store_true", help="only what changed, no findings")
     output.add_format(parser)
     add_matrices(parser)
@@ -57,7 +60,9 @@ def run(options: argparse.Namespace) -> int:
         reports=None if options.no_check else (check(catalog, before), check(catalog, after)),
     )
     output.deliver(
-        options, lambda: render_difference(told, **output.looks()), lambda: difference_to_json(told)
+        options,
+        lambda: render_difference(told, **output.looks(), verbose=options.verbose),
+        lambda: difference_to_json(told),
     )
     return streams.OK if told.same else streams.FINDINGS
 

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from stackcheck.catalog.catalog import Catalog
-
 
 _LONGEST_NUMBER = 10  # digits of a process id; Python itself refuses to read thousands
 
@@ -80,6 +78,14 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--root and --pid exclude each other", fix="a tree has no processes: leave one out")
     if options.pid is not None and not os.access(f"/proc/{options.pid}", os.F_OK):
         raise InputError(f"there is no process {options.pid}", fix="name one that runs")
+    if (options.capture or options.inventory) and options.format not in ("text", "json"):
+        asked = "--capture writes files" if options.capture else "--inventory prints JSON"
+        raise UsageError(
+            f"{asked} and no verdict, so not --format {options.format}",
+            fix="leave one of them out, or give the inventory to `stackcheck check`",
+        )
+    if options.capture and options.inventory:
+        raise UsageError("--capture and --inventory exclude each other", fix="leave one out")
     if options.capture:
         return _capture(options)
     from stackcheck.cli.look import begin
@@ -99,9 +105,10 @@ def run(options: argparse.Namespace) -> int:
     # all that is needed for the verdict, while the second process looks
     import stackcheck.check.verdict
     import stackcheck.report.text  # noqa: F401
+    from stackcheck.cli.archive import catalog_for
     from stackcheck.cli.collect import inventory_of, with_target
 
-    catalog = _catalog(options.matrices)
+    catalog = catalog_for(options.matrices)
     body = begun.inventory()
     _require_something(body, options)
     inventory = with_target(inventory_of(body, catalog), catalog, options.gpu, options.instance)
@@ -112,35 +119,24 @@ def _require_something(body: dict[str, Any], options: argparse.Namespace) -> Non
     """Make sure that a tree holds something of a node: a wrong directory must not look healthy.
 
     Raises:
+        UsageError: the time was over before anything was seen.
         InputError: not one component or package was seen.
     """
-    chosen = options.only or options.skip
+    from stackcheck.model.inventory import CUT_OFF, SOME_PROBES
+
+    chosen = any(str(note["text"]).startswith(SOME_PROBES) for note in body["notes"])
     if options.root != "/" and not chosen and not any(body["components"].values()) and not body["packages"]:
+        late = sum(str(note["text"]).startswith(CUT_OFF) for note in body["notes"])
+        if late:
+            raise UsageError(
+                f"--timeout: the time was too short, {late} probes did not finish and nothing was seen",
+                fix="give it more seconds (default 20)",
+            )
         raise InputError(
             "nothing of a node was found there",
             where=options.root,
             fix="name the root of an unpacked image or captured node",
         )
-
-
-def _catalog(directory: str | None) -> Catalog:
-    """Return the catalog asked for; by default the shipped one, which lies in the archive if the program does.
-
-    Raises:
-        UsageError: matrices are given to an archive, which cannot validate them.
-    """
-    from stackcheck.cli.archive import catalog_of, own_archive
-
-    archive = own_archive()
-    if archive is None:
-        from stackcheck.cli.data import open_data
-
-        return open_data(directory)
-    if directory:
-        raise UsageError(
-            "this archive holds matrices of its own", fix="leave out --matrices, or install stackcheck"
-        )
-    return catalog_of(archive)
 
 
 def _names(values: list[str]) -> list[str]:
@@ -159,13 +155,26 @@ def _capture(options: argparse.Namespace) -> int:
     """Write the tree of a node, and say how much it was.
 
     Raises:
+        UsageError: a name is no probe.
         InputError: a path cannot be read or written.
     """
     from stackcheck_probes import capture
     from stackcheck_probes.interface import HostError
+    from stackcheck_probes.inventory import UnknownProbeError
 
     try:
-        count = capture(options.root, options.capture)
+        count = capture(
+            options.root,
+            options.capture,
+            only=_names(options.only),
+            skip=_names(options.skip),
+            timeout=options.timeout,
+            pid=options.pid,
+            env_file=options.env_file,
+            tell=streams.remark,
+        )
+    except UnknownProbeError as fault:
+        raise UsageError(str(fault), fix="see `stackcheck probe --list`") from fault
     except HostError as fault:
         raise InputError(fault.reason, where=fault.subject, fix="check the path") from fault
     except OSError as fault:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackcheck.model.finding import Report
     from stackcheck.model.inventory import Inventory
 
+_DIGITS = 8  # of a day without dashes; another bare number may be that of a ticket, which is a reason
 FORMATS = ("text", "json", "sarif", "junit", "ctrf", "markdown", "html", "oneline", "prometheus")
 
 
@@ -56,7 +57,7 @@ def deliver(catalog: Catalog, inventory: Inventory, options: argparse.Namespace)
     accept = accepted(options)
     report = check(catalog, inventory, accept=accept)
     _doubt(catalog, accept.keys() - {f.id for f in (*report.findings, *report.accepted)})
-    text = rendered(report, options)
+    text = rendered(report, options, catalog.edition)
     streams.deliver(options.output, text)
     gate = None if options.fail_on == "never" else Severity(options.fail_on)
     failing = gate is not None and any(f.severity.rank <= gate.rank for f in report.findings)
@@ -67,7 +68,7 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
     """Return finding ids and the reasons why they are accepted; those past their day are left out.
 
     Raises:
-        UsageError: an entry has no reason.
+        UsageError: an entry has no reason, or what looks like its date is none: it would mute a finding for ever.
         InputError: the file cannot be read.
     """
     entries = list(options.accept)
@@ -80,9 +81,17 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
     today = time.strftime("%Y-%m-%d")
     for entry in entries:
         name, _, reason = entry.partition(":")
-        until, _, rest = reason.partition(":")
-        dated = len(until) == 10 and until[4:5] == until[7:8] == "-" and until.replace("-", "").isdigit()
+        until, separator, rest = reason.partition(":")
+        until = until.strip()
+        dated = _looks_like_a_date(until) and (
+            separator != "" or not until.isdigit() or len(until) == _DIGITS
+        )
         if dated:
+            if not _is_a_date(until):
+                raise UsageError(
+                    f"--accept {name.strip()[:80]}: {until[:40]!r} is no date",
+                    fix="write ID:YYYY-MM-DD:REASON",
+                )
             reason = rest
         if not name.strip() or not reason.strip():
             raise UsageError(
@@ -93,6 +102,19 @@ def accepted(options: argparse.Namespace) -> dict[str, str]:
         else:
             reasons[name.strip()] = reason.strip() + (f" (until {until})" if dated else "")
     return reasons
+
+
+def _looks_like_a_date(text: str) -> bool:
+    """Whether the second field of an entry was meant as a day: nothing but digits and what people put between them."""
+    return text != "" and not text.strip("0123456789-/. ") and any(c.isdigit() for c in text)
+
+
+def _is_a_date(text: str) -> bool:
+    """Whether a text is a day that exists, written YYYY-MM-DD."""
+    try:
+        return time.strftime("%Y-%m-%d", time.strptime(text, "%Y-%m-%d")) == text
+    except ValueError:
+        return False
 
 
 def _doubt(catalog: Catalog, names: Iterable[str]) -> None:
@@ -114,14 +136,8 @@ def _working_directory() -> str:
         return ""
 
 
-def rendered(report: Report, options: argparse.Namespace) -> str:
-    """Return the report in the format asked for."""
-    if options.format == "json":
-        import json
-
-        from stackcheck.model.finding import report_to_json
-
-        return json.dumps(report_to_json(report), indent=2) + "\n"
+def rendered(report: Report, options: argparse.Namespace, edition: str) -> str:
+    """Return the report in the format asked for; `edition` is that of the matrices that judged."""
     from stackcheck.model.kinds import Severity
     from stackcheck.report.interface import Options
 
@@ -133,6 +149,7 @@ def rendered(report: Report, options: argparse.Namespace) -> str:
         verbose=options.verbose,
         fail_on=None if options.fail_on == "never" else Severity(options.fail_on),
         tool_version=__version__,
+        data_version=edition,
         time_ms=int(time.time() * 1000),
         base=_working_directory(),
     )

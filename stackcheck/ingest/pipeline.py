@@ -7,15 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from stackcheck.ingest.cleaning import clean, is_fence, stripped
 from stackcheck.ingest.comments import without_comments, without_tables
 from stackcheck.ingest.interface import Context, Line, SourceText
+from stackcheck.ingest.patterns import Lazy
 from stackcheck.ingest.reconcile import reconcile
 from stackcheck.ingest.registry import INGESTERS, Format, find
 from stackcheck.ingest.segments import Segment, split
+from stackcheck.ingest.two_nodes import require_one_node
 from stackcheck.model.errors import InputError
 from stackcheck.model.inventory import Inventory, Note, Text
 from stackcheck.model.long_text import LONG as LONG_TEXT
 from stackcheck.model.long_text import LongText, shapes
 
+INVENTORY = "inventory-json"
 MOST_LINES = 2_000_000  # a text of nothing but line ends must not fill the memory
+_REPORT = Lazy(r'\s*\{\s*"schema"\s*:\s*"stackcheck\.report/')
 LONG = 4000  # lines from which on repeated shapes are dropped
 SHAPE_LIMIT = 300  # lines of one shape that are read; a rank more or less says nothing new
 
@@ -54,8 +58,16 @@ def read_all(
             raise InputError(f"there is no format {forced_format[:40]!r}", fix=_nearest(forced_format))
         formats = (forced,)
     result = Inventory()
+    nodes: list[tuple[str, Inventory]] = []
     for name, text in texts:
-        result = result.merged(_read(name, without_comments(clean(text)), formats, context))
+        found = _read(name, without_comments(clean(text)), formats, context)
+        if INVENTORY in found.texts[-1].format.split():
+            for before in nodes:
+                require_one_node(before, (name, found), context)
+            nodes.append((name, found))
+        result = result.merged(found)
+    if len(texts) == 1 and _REPORT.match(texts[0][1]):
+        return result  # what a report says was joined when it was made: read again it is the same
     return reconcile(result)
 
 

@@ -73,7 +73,7 @@ class Format(NamedTuple):
 _ALWAYS = ("",)  # cheap, and its lines have no literal in common
 
 INGESTERS: tuple[Format, ...] = (
-    Format("inventory-json", "inventory JSON", "inventory_document", ("stackcheck.inventory",), whole=True),
+    Format("inventory-json", "inventory JSON", "inventory_document", ("stackcheck.inventory", "stackcheck.report"), whole=True),
     Format("lock", "stackcheck lock", "lock_document", ("stackcheck.stack", '"alternatives"'), whole=True),
     Format("image-config", "docker or OCI image configuration", "image_config", ('"Env"',), whole=True),
     Format("kubernetes-nodes", "kubectl get nodes -o json", "kubernetes_nodes", ('"Node"', '"nodeInfo"'), whole=True),

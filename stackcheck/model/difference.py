@@ -48,6 +48,11 @@ class SettingChange:
     before: str | None
     after: str | None
 
+    @property
+    def is_fact(self) -> bool:
+        """Whether it is a fact of the node: no variable and nothing that a node has one of."""
+        return ":" in self.subject and not self.subject.startswith("env:")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from stackcheck.model.inventory import CUT_OFF, NOTHING, Inventory
+from stackcheck.model.inventory import CUT_OFF, LOG_UNREAD, NOTHING, SOME_PROBES, Inventory
 from stackcheck.model.inventory_json import inventory_to_json
 from stackcheck.model.kinds import Grade, Kind, Severity
 
@@ -80,17 +80,38 @@ class Report(NamedTuple):
     @property
     def doubt(self) -> str:
         """Why silence does not mean that all is well; empty if what was seen can be judged."""
+        notes = self.inventory.notes
+        late = list(dict.fromkeys(n.source for n in notes if n.text.startswith(CUT_OFF)))
+        if late:
+            told = [f"{len(late)} probe{'s' if len(late) > 1 else ''} did not finish: {', '.join(late)}"]
+        else:
+            told = [self._blind] if self._blind else []
+        told += dict.fromkeys(n.text for n in notes if n.text.startswith(SOME_PROBES))
+        if self._is_gpu_node and any(n.text.startswith(LOG_UNREAD) for n in notes):
+            told.append("the kernel log could not be read, Xid errors are unknown")
+        return "; ".join(told)
+
+    @property
+    def unread(self) -> int:
+        """How many notes are about something that could not be read or understood."""
+        return sum(not n.text.startswith(SOME_PROBES) for n in self.inventory.notes)
+
+    @property
+    def _blind(self) -> str:
+        """Why there was nothing to judge, if there was not."""
         seen = self.inventory
-        late = list(dict.fromkeys(n.source for n in seen.notes if n.text.startswith(CUT_OFF)))
-        if not late:
-            told = (
-                seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
-            )
-            if seen.facts.get("gpu_count_pci") == 0 and not seen.gpu_model:
-                return "no NVIDIA GPU was seen"
-            known = told or self.findings or self.accepted
-            return "" if known else "nothing in it could be judged"
-        return f"{len(late)} probe{'s' if len(late) > 1 else ''} did not finish: {', '.join(late)}"
+        if seen.facts.get("gpu_count_pci") == 0 and not seen.gpu_model:
+            return "no NVIDIA GPU was seen"
+        told = seen.components or seen.environment or seen.facts or seen.image or seen.gpu_count is not None
+        return "" if told or self.findings or self.accepted else "nothing in it could be judged"
+
+    @property
+    def _is_gpu_node(self) -> bool:
+        """Whether GPUs were seen, and not out of a container, whose kernel log is its host's: a model may be what an image is judged for."""
+        facts = self.inventory.facts
+        seen = (self.inventory.gpu_count, facts.get("gpu_count_pci"))
+        is_host = facts.get("container") in (None, "none")
+        return is_host and any(isinstance(n, int) and n > 0 for n in seen)
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:

@@ -15,6 +15,11 @@ SCHEMA = "stackcheck.inventory/1"
 CUT_OFF = ("stopped after ", "not started: ")
 """How the note of a probe begins that did not finish in its time, or was not begun."""
 
+SOME_PROBES = "only some probes ran"
+"""How the note begins that says which probes were chosen."""
+LOG_UNREAD = "kernel messages could not be read"
+"""How the note of the probe begins that looks for Xid errors."""
+
 Scalar = str | int | float | bool | None
 FactValue = Scalar | tuple[Scalar, ...]
 

@@ -1,4 +1,4 @@
-"""Differences for people and for programs: component by component in the order of the layers, then settings, then findings."""
+"""Differences for people and for programs: findings, worst first, then component by component in the order of the layers, then settings."""
 
 from __future__ import annotations
 
@@ -31,26 +31,36 @@ _MEANINGS = {
 _LETTERS = {**_SIGNS, Direction.NEWER: ">", Direction.OLDER: "<"}
 
 
+_FEW = 3
+"""Facts of one side alone that are told one by one: a probe that could not look takes dozens with it."""
+
+
 def render_difference(
-    difference: Difference, *, colour: bool = False, width: int = 100, ascii_only: bool = False
+    difference: Difference,
+    *,
+    colour: bool = False,
+    width: int = 100,
+    ascii_only: bool = False,
+    verbose: bool = False,
 ) -> str:
-    """Return a difference as text that ends with a newline."""
+    """Return a difference as text that ends with a newline; `verbose` writes out every fact that only one side has."""
     style = Style(colour, ascii_only)
-    return style.encode("\n".join(_lines(difference, style, max(width, NARROWEST)))) + "\n"
+    return style.encode("\n".join(_lines(difference, style, max(width, NARROWEST), verbose=verbose))) + "\n"
 
 
-def _lines(difference: Difference, style: Style, width: int) -> Iterator[str]:
+def _lines(difference: Difference, style: Style, width: int, *, verbose: bool) -> Iterator[str]:
     yield style.paint(visible(f"- {difference.before}", LONGEST_VALUE), "red")
     yield style.paint(visible(f"+ {difference.after}", LONGEST_VALUE), "green")
     if difference.same:
         yield "the same, as far as both say"
         return
-    yield from _components(difference.components, style)
-    yield from _legend(difference.components, style)
-    yield from _settings(difference.settings, style, width)
     if difference.checked:
         yield from _findings("findings that are new", difference.appeared, style, width)
         yield from _findings("findings that are gone", difference.gone, style, width)
+    yield from _components(difference.components, style)
+    yield from _legend(difference.components, style)
+    yield from _settings(difference.settings, style, width, verbose=verbose)
+    if difference.checked:
         yield ""
         parts = counted(len(difference.components), "component", "components")
         parts += f" and {counted(len(difference.settings), 'setting', 'settings')} differ"
@@ -90,14 +100,25 @@ def _versions(versions: Versions) -> str:
     return visible(", ".join(versions), 120) if versions else "not there"
 
 
-def _settings(changes: Sequence[SettingChange], style: Style, width: int) -> Iterator[str]:
+def _settings(changes: Sequence[SettingChange], style: Style, width: int, *, verbose: bool) -> Iterator[str]:
     if changes:
         yield ""
         yield style.paint("settings", "bold")
     arrow = "->" if style.ascii_only else "→"
+    came = [c for c in changes if c.is_fact and c.before is None]
+    went = [c for c in changes if c.is_fact and c.after is None]
+    folded = [] if verbose else [many for many in (went, came) if len(many) > _FEW]
+    left_out = {c.subject for many in folded for c in many}
     for change in changes:
-        before, after = (_value(v) for v in (change.before, change.after))
-        yield from wrapped(f"{visible(change.subject, 80)}  {before} {arrow} {after}", width, "  ", "      ")
+        if change.subject not in left_out:
+            before, after = (_value(v) for v in (change.before, change.after))
+            yield from wrapped(
+                f"{visible(change.subject, 80)}  {before} {arrow} {after}", width, "  ", "      "
+            )
+    for many in folded:
+        some = ", ".join(visible(c.subject.removeprefix("fact:"), 40) for c in many[:_FEW])
+        way = f"not there {arrow} there" if many is came else f"there {arrow} not there"
+        yield style.paint(f"  {len(many)} facts: {way} ({some} ..., all with --verbose)", "dim")
 
 
 def _value(value: str | None) -> str:
@@ -108,7 +129,7 @@ def _findings(title: str, findings: Sequence[Finding], style: Style, width: int)
     if findings:
         yield ""
         yield style.paint(title, "bold")
-    for finding in findings:
+    for finding in sorted(findings, key=lambda f: f.severity.rank):
         head = f"{finding.severity} {visible(finding.id)}: "
         lines = wrapped(visible(finding.title, LONGEST_VALUE), width - 2, head, "    ")
         lines[0] = lines[0].removeprefix(head)

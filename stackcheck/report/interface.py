@@ -29,6 +29,8 @@ class Options(NamedTuple):
     fail_on: Severity | None = Severity.ERROR
     """Findings at or above this count as failed tests; None: none does."""
     tool_version: str = ""
+    data_version: str = ""
+    """The edition of the matrices that judged."""
     time_ms: int = 0
     """When the check ran, in milliseconds since 1970; formats that demand a time write this."""
     base: str = ""

@@ -21,19 +21,25 @@ _UNSAFE = str.maketrans(dict.fromkeys("\"'`$\\", ""))
 
 
 def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the interface's signature
-    """Return the line: `stackcheck: ERROR 2 warning 1: SC-2026-0001 driver ...`, `stackcheck: OK`, or UNKNOWN where silence says nothing."""
+    """Return the line: `stackcheck: ERROR 2 warning 1: SC-2026-0001 driver ...`, `stackcheck: OK`, or UNKNOWN where silence says nothing.
+
+    What was accepted is counted in brackets behind the first words: a muted finding must not look like none.
+    """
     counts = [(s, report.count(s)) for s in Severity if report.count(s)]
     doubt = visible(report.doubt, LONGEST // 2)
+    accepted = [f"{len(report.accepted)} accepted"] if report.accepted else []
     if doubt and not counts:
-        line = f"stackcheck: UNKNOWN: {doubt}"
+        line = f"stackcheck: UNKNOWN: {'; '.join([doubt, *accepted])}"
     elif not counts:
         line = "stackcheck: OK"
-        unread = len(report.inventory.notes)
-        line += f" ({unread} not readable)" if unread else ""
+        unread = report.unread
+        beside = [*accepted, *([f"{unread} not readable"] if unread else [])]
+        line += f" ({', '.join(beside)})" if beside else ""
     else:
         words = [f"{s} {n}" for s, n in counts]
         words[0] = f"{counts[0][0].upper()} {counts[0][1]}"
-        said = [f"({doubt})"] if doubt else []
+        beside = [*([doubt] if doubt else []), *accepted]
+        said = [f"({'; '.join(beside)})"] if beside else []
         line = f"stackcheck: {' '.join([*words, *said])}: {'; '.join(map(_said, report.findings))}"
     return _plain(line) + "\n"
 

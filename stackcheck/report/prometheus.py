@@ -18,7 +18,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
 Sample = tuple[dict[str, str], int]
 
 
-def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the interface's signature
+def render(report: Report, options: Options) -> str:
     """Return the metrics."""
     lines = [
         *_gauge(
@@ -35,18 +35,24 @@ def render(report: Report, options: Options) -> str:  # noqa: ARG001 - the inter
         *_gauge("stackcheck_finding_info", "One series per finding of the last check.", _findings(report)),
         *_gauge("stackcheck_component_info", "One series per component version seen.", _components(report)),
     ]
+    if options.tool_version or options.data_version:
+        made = {"version": options.tool_version, "data": options.data_version}
+        lines += _gauge("stackcheck_build_info", "Version of stackcheck and of its matrices.", [(made, 1)])
     return "\n".join(lines) + "\n"
 
 
 def _findings(report: Report) -> Iterator[Sample]:
+    """Yield one series per finding; no title, as each value in it (a count, a version) would begin another series."""
     for f in report.findings:
-        labels = {
-            "id": f.id,
-            "kind": str(f.kind),
-            "severity": str(f.severity),
-            "subject": ",".join(f.subjects),
-        }
-        yield labels | {"title": f.title}, 1
+        yield (
+            {
+                "id": f.id,
+                "kind": str(f.kind),
+                "severity": str(f.severity),
+                "subject": ",".join(f.subjects),
+            },
+            1,
+        )
 
 
 def _components(report: Report) -> Iterator[Sample]:

@@ -143,9 +143,7 @@ def _summary(report: Report, style: Style, options: Options) -> str:
         line += f"; {visible(report.doubt)}"
     if report.accepted:
         line += f", {len(report.accepted)} accepted"
-    if report.inventory.notes and not options.verbose:
-        line += (
-            f"; {counted(len(report.inventory.notes), 'thing', 'things')} could not be read, see --verbose"
-        )
+    if report.unread and not options.verbose:
+        line += f"; {counted(report.unread, 'thing', 'things')} could not be read, see --verbose"
     subject = subject_text(report)
     return f"{subject}: {line}" if subject else line

@@ -148,11 +148,25 @@ class _Answer:
         row = self.gpu_row(name, candidate)
         if row is not None and Grade(row.grade) in _WORST:
             found.append(f"{row.grade} on {self.universe.gpu.name}: {row.why}")
-        if candidate.origin is Origin.ASKED:
-            newest = self._component(name).releases
-            known = f"; the newest known is {newest[-1].version}" if newest else ""
-            found.append(f"no matrix knows {name} {candidate.version} (unknown-release){known}")
+        landmarks = self.universe.catalog.policy.get("landmarks", ())
+        if candidate.origin is Origin.ASKED and name not in landmarks:
+            found.append(
+                f"no matrix knows {name} {candidate.version} (unknown-release){self._beside(name, candidate)}"
+            )
         return tuple(dict.fromkeys(found))
+
+    def _beside(self, name: str, candidate: Candidate) -> str:
+        """Return where a version that nobody knows lies among those that are known."""
+        releases = self._component(name).releases
+        if not releases or candidate.version is None:
+            return ""
+        older = [r.version for r in releases if r.version.public < candidate.version.public]
+        newer = [r.version for r in releases if r.version.public > candidate.version.public]
+        if not newer:
+            return f"; it is newer than the newest known, {releases[-1].version}"
+        if not older:
+            return f"; it is older than the oldest known, {newer[0]}"
+        return f"; the nearest known are {older[-1]} and {newer[0]}"
 
     def exclusions(self, name: str) -> list[Exclusion]:
         """Return what excludes candidates of a component, given every other choice, in the order of the facts."""

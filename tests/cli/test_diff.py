@@ -10,7 +10,7 @@ import pytest
 
 from stackcheck.catalog import Catalog
 from stackcheck.catalog.queries import matching_images
-from tests.cli.conftest import Call
+from tests.cli.conftest import ROOT, Call
 
 
 def inventory(path: Path, components: dict[str, Any], **more: Any) -> str:
@@ -42,6 +42,21 @@ def test_a_thing_is_the_same_as_itself(call: Call, lock: Path, tmp_path: Path, c
         assert outcome.code == 0
         assert "the same" in outcome.out
         assert diff(call, side, side)["components"] == []
+
+
+def test_a_report_and_a_captured_node_are_sides_too(call: Call, tmp_path: Path) -> None:
+    tree = str(ROOT / "tests/nodes/p5.48xlarge")
+    kept = {name: tmp_path / f"{name}.json" for name in ("inventory", "report")}
+    call("probe", "--root", tree, "--inventory", "-o", str(kept["inventory"]))
+    call("probe", "--root", tree, "--format", "json", "-o", str(kept["report"]))
+    for other in (tree, str(kept["inventory"])):
+        assert diff(call, str(kept["report"]), other)["same"], other
+
+
+def test_another_directory_says_how_to_read_it(call: Call, tmp_path: Path) -> None:
+    outcome = call("diff", str(tmp_path), str(tmp_path))
+    assert outcome.code == 2
+    assert f"stackcheck probe --root {tmp_path} --inventory -o FILE" in outcome.message
 
 
 def test_two_locks_layer_by_layer(call: Call, tmp_path: Path, catalog: Catalog) -> None:
@@ -194,3 +209,37 @@ def test_observed_texts_cannot_drive_the_terminal(call: Call, tmp_path: Path) ->
     after = inventory(tmp_path / "b.json", {"torch": "2.1"}, environment={})
     text = call("diff", before, after).out
     assert all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_the_new_findings_come_first_the_worst_before_the_others(call: Call, tmp_path: Path) -> None:
+    facts = {"memlock_kb": 64, "xid": []}
+    before = inventory(tmp_path / "a.json", {"torch": "2.9.0+cu130", "gdrcopy": "2.5.1"}, facts=facts)
+    after = inventory(
+        tmp_path / "b.json",
+        {"torch": "2.9.0+cu126", "gdrcopy": "2.5.1"},
+        facts={"memlock_kb": 64, "xid": [79], "device:/dev/gdrdrv": False, "module:gdrdrv": False},
+    )
+    appeared = diff(call, before, after)["findings"]["appeared"]
+    ranks = [f["severity"] for f in appeared]
+    assert len(set(ranks)) > 1
+    lines = call("diff", before, after).out.splitlines()
+    assert lines[3] == "findings that are new"
+    assert lines[4].startswith("  error ")
+    told = [line.split()[0] for line in lines[4 : lines.index("", 4)] if not line.startswith("    ")]
+    assert told == sorted(ranks, key=["error", "warning", "info"].index)
+    assert lines.index("settings") > lines.index("findings that are new")
+
+
+def test_facts_that_vanish_or_come_in_masses_are_one_line(call: Call, tmp_path: Path) -> None:
+    many: dict[str, Any] = {f"fact_{n}": n for n in range(40)}
+    before = inventory(tmp_path / "a.json", {"nccl": "2.27.5"}, facts={**many, "memlock_kb": 64})
+    after = inventory(tmp_path / "b.json", {"nccl": "2.27.5"}, facts={"memlock_kb": 128, "few": 1})
+    for first, second, change in ((before, after, "there → not there"), (after, before, "not there → there")):
+        out = call("diff", first, second, "--no-check").out
+        assert len([line for line in out.splitlines() if "fact_" in line]) == 1
+        assert f"40 facts: {change} (fact_0, fact_1, fact_10 ..., all with --verbose)" in out
+        assert "fact:memlock_kb" in out
+        assert "fact:few" in out
+        whole = call("diff", first, second, "--no-check", "-v").out
+        assert len([line for line in whole.splitlines() if "fact:fact_" in line]) == 40
+    assert len(diff(call, before, after, "--no-check")["settings"]) == 42

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from stackcheck.cli.verdict import FORMATS
-from tests.cli.conftest import Call, Outcome, clean_environment
+from tests.cli.conftest import ROOT, Call, Outcome, clean_environment
 
 FREEZE = "torch==2.4.1\nnvidia-nccl-cu12==2.20.5\n"
 
@@ -312,6 +312,113 @@ def test_a_day_counts_on_the_command_line_as_in_the_file(call: Call, tmp_path: P
     ended = call(*arguments, f"{name}:2020-01-01:replaced long ago")
     assert name in {f["id"] for f in ended.json["findings"]}
     assert "ended on 2020-01-01" in ended.message
+
+
+@pytest.mark.parametrize(
+    "day", ["20261201", "2026-13-01", "2026-02-30", "2026-1-2", "2026/12/01", "01.12.2026", "2026-12"]
+)
+def test_what_looks_like_a_day_and_is_none_mutes_nothing(call: Call, tmp_path: Path, day: str) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    (tmp_path / "accepted").write_text(f"some-id:{day}:known\n")
+    for arguments in (("--accept", f"some-id:{day}:known"), ("--accept-file", str(tmp_path / "accepted"))):
+        refused(call("check", str(freeze), *arguments), "some-id", day, "is no date", "YYYY-MM-DD")
+    refused(call("check", str(freeze), "--accept", f"some-id:{day}"), day)
+
+
+def test_the_number_of_a_ticket_is_a_reason(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    found = call("check", str(freeze), "--gpu", "b200", "--format", "json").json["findings"]
+    accepted = [f"--accept={f['id']}:4711" for f in found]
+    assert call("check", str(freeze), "--gpu", "b200", *accepted).code == 0
+
+
+def test_one_line_counts_what_is_accepted(call: Call, tmp_path: Path) -> None:
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text(FREEZE)
+    found = call("check", str(freeze), "--gpu", "b200", "--format", "json").json["findings"]
+    accepted = [f"--accept={f['id']}:known" for f in found]
+    quiet = call("check", str(freeze), "--gpu", "b200", "--format", "oneline", *accepted)
+    assert quiet.out.startswith(f"stackcheck: OK ({len(found)} accepted")
+    assert len(quiet.out.splitlines()) == 1
+
+
+# several files are one node
+
+
+def _inventory(path: Path, **told: object) -> str:
+    path.write_text(json.dumps({"schema": "stackcheck.inventory/1", **told}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"subject": "node-1"}, {"subject": "node-2"}),
+        ({"gpu": {"model": "NVIDIA H100 80GB HBM3"}}, {"gpu": {"model": "gb200"}}),
+        ({"instance": "p5.48xlarge"}, {"instance": "p6-b200.48xlarge"}),
+        ({"arch": "x86_64"}, {"arch": "aarch64"}),
+    ],
+    ids=["host", "gpu", "instance", "arch"],
+)
+def test_inventories_of_two_nodes_are_refused_in_any_order(
+    call: Call, tmp_path: Path, one: dict[str, object], other: dict[str, object]
+) -> None:
+    a, b = _inventory(tmp_path / "a.json", **one), _inventory(tmp_path / "b.json", **other)
+    for first, second in ((a, b), (b, a)):
+        refused(call("check", first, second), "two nodes", first, second, "one by one")
+    both = tmp_path / "both.json"
+    both.write_text(Path(a).read_text() + "\n" + Path(b).read_text())
+    refused(call("check", str(both)), "two nodes")
+
+
+def test_the_report_of_another_node_is_refused_too(call: Call, tmp_path: Path) -> None:
+    names = ("p5.48xlarge", "p6e-gb200.36xlarge")
+    for name in names:
+        tree = str(ROOT / "tests/nodes" / name)
+        call("probe", "--root", tree, "--format", "json", "-o", str(tmp_path / f"{name}.json"))
+    files = [str(tmp_path / f"{name}.json") for name in names]
+    refused(call("check", *files), "two nodes", "NVIDIA GB200")
+
+
+def test_inventories_of_one_node_are_one(call: Call, tmp_path: Path) -> None:
+    host = {"subject": "node-1.cluster.local", "gpu": {"model": "NVIDIA H100 80GB HBM3"}}
+    same = {"subject": "node-1", "gpu": {"model": "h100"}, "instance": "p5.48xlarge"}
+    inside = {"subject": "4f2a", "facts": {"container": "docker"}, "components": {"nccl": "2.27.5"}}
+    files = [_inventory(tmp_path / f"{i}.json", **told) for i, told in enumerate((host, same, inside, {}))]
+    assert call("check", *files).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '{"schema": "stackcheck.report/1", "subject": "x", "findings": [], "summary": {}}',
+            "without an inventory",
+        ),
+        ('{"schema": "stackcheck.report/1", "inventory": "oops", "findings": []}', "without an inventory"),
+        ('{\n  "schema": "stackcheck.report/1",\n  "subject": "x",\n  "inv', "broken JSON"),
+    ],
+    ids=["none", "text", "cut"],
+)
+def test_a_report_that_holds_no_inventory_is_refused(
+    call: Call, tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    refused(call("check", str(path)), words)
+
+
+def test_a_report_is_read_as_its_inventory(call: Call, tmp_path: Path) -> None:
+    tree = str(ROOT / "tests/nodes/p5.48xlarge+gdrdrv-missing")
+    report = tmp_path / "report.json"
+    call("probe", "--root", tree, "--format", "json", "-o", str(report))
+    made = json.loads(report.read_text())
+    again = call("check", str(report), "--format", "json").json
+    assert [f["id"] for f in again["findings"]] == [f["id"] for f in made["findings"]] != []
+    assert again["subject"] == made["subject"]
+    assert call("check", tree, "--format", "json").json["findings"] == made["findings"]
 
 
 # locks and output

@@ -114,3 +114,20 @@ def test_what_check_reports_can_be_explained(call: Call, tmp_path) -> None:  # t
     for finding in found:
         for one in (finding, *finding.get("consequences", ())):
             assert call("explain", one["id"]).code == 0, one["id"]
+
+
+def test_the_first_words_of_an_id_are_enough_where_they_mean_one(call: Call, catalog: Catalog) -> None:
+    whole = "xid-79-fell-off-bus"
+    assert whole in finding_ids(catalog)
+    assert call("explain", "xid-79").out == call("explain", whole).out
+    assert call("explain", "XID-79").out == call("explain", whole).out
+
+
+def test_the_beginning_of_several_ids_offers_them(call: Call, catalog: Catalog) -> None:
+    outcome = call("explain", "xid-")
+    assert outcome.code == 2
+    offered = [i for i in finding_ids(catalog) if i.startswith("xid-") and i in outcome.err]
+    assert len(offered) > 1
+    cut = call("explain", "driver-below-cuda-family-flo")
+    assert cut.code == 2
+    assert "driver-below-cuda-family-floor" in cut.err

@@ -57,6 +57,34 @@ def test_the_verdict_is_the_same_elsewhere(call: Call, name: str, tmp_path: Path
     assert there.code == here.code
 
 
+def test_a_choice_of_probes_is_a_doubt_and_keeps_the_name_of_the_node(call: Call) -> None:
+    tree = ("probe", "--root", node("p5.48xlarge"), "--fail-on", "never")
+    whole = call(*tree, "--format", "json").json
+    assert "doubt" not in whole
+    chosen = call(*tree, "--only", "kernel", "--format", "json").json
+    assert chosen["subject"] == whole["subject"]
+    assert chosen["doubt"] == "only some probes ran: identity, kernel"
+    spared = call(*tree, "--skip", "kernel", "--format", "oneline").out
+    assert spared == "stackcheck: UNKNOWN: only some probes ran, without kernel\n"
+    assert "stackcheck_doubt 1\n" in call(*tree, "--only", "kernel", "--format", "prometheus").out
+    assert "only some probes ran" in call(*tree, "--only", "kernel").out.splitlines()[-1]
+    nameless = call(*tree, "--only", "kernel", "--skip", "identity", "--inventory").json
+    assert nameless["subject"] == "node"
+
+
+def test_the_doubt_of_a_choice_goes_with_the_inventory(call: Call, tmp_path: Path) -> None:
+    kept = tmp_path / "node.json"
+    call("probe", "--root", node("p5.48xlarge"), "--only", "kernel", "--inventory", "-o", str(kept))
+    assert call("check", str(kept), "--format", "json").json["doubt"].startswith("only some probes ran")
+
+
+def test_too_little_time_is_said_to_be_too_little(call: Call) -> None:
+    outcome = call("probe", "--root", node("p5.48xlarge"), "--timeout", "0.000001")
+    assert outcome.code == 2
+    assert "the time was too short" in outcome.message
+    assert "nothing of a node" not in outcome.message
+
+
 def test_only_and_skip_choose_probes(call: Call) -> None:
     only = call(
         "probe", "--root", node("p5.48xlarge"), "--inventory", "--only", "kernel,efa", "--only", "driver"
@@ -139,3 +167,33 @@ def test_the_probe_needs_no_matrices_to_collect(call: Call, tmp_path: Path) -> N
         "probe", "--root", str(tmp_path / "node"), "--inventory", "--matrices", str(tmp_path / "missing")
     )
     assert outcome.code == 0
+
+
+@pytest.mark.parametrize("what", [("--inventory",), ("--capture", "new")])
+def test_no_verdict_has_no_format_of_a_report(call: Call, what: tuple[str, ...]) -> None:
+    tree = ("probe", "--root", node("p5.48xlarge"))
+    outcome = call(*tree, *what, "--format", "sarif")
+    assert outcome.code == 2
+    assert what[0] in outcome.message
+    assert "--format sarif" in outcome.message
+    assert not outcome.out
+
+
+def test_an_inventory_is_json_for_whoever_asks_for_json(call: Call) -> None:
+    tree = ("probe", "--root", node("p5.48xlarge"), "--inventory")
+    assert call(*tree, "--format", "json").out == call(*tree).out
+
+
+def test_a_capture_obeys_the_choice_of_probes_and_of_the_environment(call: Call, tmp_path: Path) -> None:
+    job = tmp_path / "job.env"
+    job.write_text("NCCL_PROTO=LL\nset -a\n")
+    tree = ("probe", "--root", node("p5.48xlarge"), "--env-file", str(job), "--only", "environment")
+    captured = call(*tree, "--capture", str(tmp_path / "node"))
+    assert captured.code == 0
+    assert "set nothing" in captured.message
+    read = call("probe", "--root", str(tmp_path / "node"), "--format", "json").json
+    assert read["inventory"]["environment"]["NCCL_PROTO"] == "LL"
+    assert read["doubt"] == "only some probes ran: identity, environment"
+    wrong = call("probe", "--capture", str(tmp_path / "other"), "--only", "kernl")
+    assert wrong.code == 2
+    assert "did you mean kernel" in wrong.message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Literal, get_args
 
 import jsonschema
@@ -114,3 +116,31 @@ def test_names_and_aliases_of_gpus_mean_the_same_target(call: Call, catalog: Cat
 
 def test_an_answer_does_not_depend_on_the_run(call: Call) -> None:
     assert call("resolve", "--gpu", "b300").out == call("resolve", "--gpu", "b300").out
+
+
+def _told(call: Call, catalog: Catalog, *arguments: str) -> str:
+    body = call("resolve", *arguments, "--format", "json").json
+    return " ".join(c for pin in body["components"].values() for c in pin.get("caveats", ()))
+
+
+def test_an_unknown_version_is_called_newer_only_if_it_is(call: Call, catalog: Catalog) -> None:
+    driver = catalog.component("driver")
+    assert driver is not None
+    newest = driver.releases[-1].version
+    asked = ("--gpu", "h100", "--images", "none", "--with")
+    future = f"{int(newest.text.partition('.')[0]) + 100}.1"
+    assert f"newer than the newest known, {newest}" in _told(call, catalog, *asked, f"driver=={future}")
+    between = f"{newest.text.partition('.')[0]}.0.1"
+    told = _told(call, catalog, *asked, f"driver=={between}")
+    assert "the nearest known are" in told
+    assert "newer than" not in told
+
+
+def test_a_kernel_of_a_host_is_not_told_as_unknown(call: Call, catalog: Catalog, tmp_path: Path) -> None:
+    assert "kernel" in catalog.policy["landmarks"]
+    host = tmp_path / "host.json"
+    seen = {"driver": "580.126.16", "kernel": "6.8.0-1044-aws", "os": "ubuntu-21.10"}
+    host.write_text(json.dumps({"schema": "stackcheck.inventory/1", "subject": "n", "components": seen}))
+    told = _told(call, catalog, "--instance", "p5.48xlarge", "--host", str(host))
+    assert "no matrix knows kernel" not in told
+    assert "no matrix knows os" not in told

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from stackcheck_probes import redaction
+from stackcheck_probes import capturing, env_file, redaction
 from stackcheck_probes.capturing import capture
+from stackcheck_probes.host import live_host
 from stackcheck_probes.interface import RefusedError
 from stackcheck_probes.inventory import collect
 from stackcheck_probes.skeleton import WHOLE, blocks
@@ -131,3 +133,71 @@ def test_the_marker_is_json(tmp_path: Path) -> None:
     capture(str(NODES / "g6e.48xlarge"), str(tmp_path / "node"))
     marker = json.loads((tmp_path / "node/node.json").read_text())
     assert marker["files"]["/sys/class/dmi/id/product_name"] == "g6e.48xlarge\n"
+
+
+def test_a_capture_holds_the_environment_asked_for_and_no_secret(tmp_path: Path) -> None:
+    job = tmp_path / "job.env"
+    job.write_text(
+        "NCCL_PROTO=LL\nNCCL_API_TOKEN=secret\nNGC_API_KEY=secret\nLD_LIBRARY_PATH=/home/bob/lib\n"
+    )
+    capture(str(NODES / "p5.48xlarge"), str(tmp_path / "node"), env_file=str(job))
+    written = (tmp_path / "node/environ").read_text()
+    assert "NCCL_PROTO=LL" in written
+    assert "secret" not in written
+    assert "bob" not in written
+    assert collect(root=str(tmp_path / "node"))["environment"]["NCCL_PROTO"] == "LL"
+
+
+def test_a_capture_holds_the_environment_of_a_process(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"], env={"NCCL_PROTO": "LL128", "PATH": os.defpath}) as process:
+        capture("/", str(tmp_path / "node"), only=("environment",), pid=process.pid)
+        process.kill()
+    assert (tmp_path / "node/environ").read_text().startswith("NCCL_PROTO=LL128\n")
+
+
+def test_an_environment_that_may_not_be_read_is_not_replaced_by_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = "/proc/1/environ: permission denied"
+    host = live_host()._replace(environ_refused=refused)
+    monkeypatch.setattr(capturing, "open_host", lambda *_: (host, []))
+    with pytest.raises(RefusedError, match="permission denied"):
+        capture("/", str(tmp_path / "node"), pid=1)
+    assert not (tmp_path / "node").exists()
+
+
+def test_a_capture_for_some_probes_holds_their_files_alone_and_speaks_for_no_other(tmp_path: Path) -> None:
+    capture(str(NODES / "p5.48xlarge"), str(tmp_path / "node"), only=("kernel",))
+    marker = json.loads((tmp_path / "node/node.json").read_text())
+    assert marker["probes"] == ["identity", "kernel"]
+    assert "/proc/sys/kernel/osrelease" in marker["files"]
+    assert not any("nvidia" in path for path in marker["files"])
+    found = collect(root=str(tmp_path / "node"))
+    assert set(found["components"]) == {"kernel"}, "nobody looked for a driver, so none is missing"
+    assert found["notes"] == [{"probe": "probes", "text": "only some probes ran: identity, kernel"}]
+
+
+def test_a_file_of_variables_is_not_expanded_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    job = tmp_path / "job.env"
+    job.write_text(
+        "# of the job\n\nset -a\nexport NCCL_DEBUG=INFO\nLD_LIBRARY_PATH=/opt/nope:$LD_LIBRARY_PATH:${HOME}/lib:$ORIGIN/x\n"
+        "NCCL_SOCKET_IFNAME=$INTERFACE\nNCCL_ALGO='$literal'\nsource other\n"
+    )
+    found = collect(root=str(NODES / "p5.48xlarge"), env_file=str(job))
+    assert found["environment"] == {
+        "NCCL_DEBUG": "INFO",
+        "LD_LIBRARY_PATH": "/opt/nope:$ORIGIN/x",
+        "NCCL_ALGO": "$literal",
+    } | {
+        k: v
+        for k, v in found["environment"].items()
+        if found["evidence"][f"env:{k}"]["method"] == "nccl.conf"
+    }
+    assert found["facts"]["library_path_missing"] == ["/opt/nope"]
+    notes = [note["text"] for note in found["notes"] if note["probe"] == "environment"]
+    assert notes == [
+        "lines of the environment file that set nothing, as they are no NAME=value: 3, 8",
+        "nothing in the environment file is expanded: parts with a $ were left out of LD_LIBRARY_PATH, NCCL_SOCKET_IFNAME",
+    ]
+    entries = b"NCCL_PROTO=$LL\0NCCL_DEBUG=INFO\0"
+    assert env_file.parse(entries) == ({"NCCL_PROTO": "$LL", "NCCL_DEBUG": "INFO"}, [])

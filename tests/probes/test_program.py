@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from stackcheck import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 NODE = str(ROOT / "tests/nodes/p5.48xlarge")
 
@@ -169,6 +171,17 @@ NEW = [p for p in pythons() if p not in OLD]
 def test_two_builds_with_the_verdict_have_the_same_bytes(judging: Path, tmp_path: Path) -> None:
     _builder().build(tmp_path / "again.pyz", verdict=True)
     assert (tmp_path / "again.pyz").read_bytes() == judging.read_bytes()
+
+
+def test_the_archive_tells_its_versions_and_what_a_finding_means(judging: Path) -> None:
+    data = (ROOT / "matrices/VERSION").read_text().strip()
+    told = run(judging, "--version")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.split() == ["stackcheck", __version__, "(matrices", f"{data})"]
+    meaning = run(judging, "explain", "xid-79")
+    assert meaning.returncode == 0
+    assert meaning.stdout.startswith("xid-79-fell-off-bus")
+    assert run(judging, "explain", "no-such-id").returncode == 2
 
 
 @pytest.mark.parametrize("python", NEW)

@@ -419,7 +419,8 @@ def test_a_mount_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names_of_probes() -> None:
-    assert [probe.name for probe in choose(("kernel", "efa"), ("efa",))] == ["kernel"]
+    assert [probe.name for probe in choose(("kernel", "efa"), ("efa",))] == ["identity", "kernel"]
+    assert [probe.name for probe in choose(("kernel",), ("identity",))] == ["kernel"]
     with pytest.raises(UnknownProbeError, match="no probe kernl; did you mean kernel"):
         choose(("kernl",), ())
 

@@ -23,6 +23,27 @@ LATE = Report(
     findings=(),
 )
 
+SOME = clean_report()._replace(
+    inventory=clean_report().inventory._replace(
+        notes=(Note("probes", "only some probes ran: identity, kernel"),)
+    )
+)
+UNREAD_LOG = clean_report()._replace(
+    inventory=Inventory(
+        subject="node",
+        gpu_model="h100",
+        gpu_count=8,
+        facts={"container": "none", "gpu_count_pci": 8},
+        components={"driver": (Observation(version="580.95.05"),)},
+        notes=(
+            Note(
+                "kernel-log",
+                "kernel messages could not be read, Xid errors are unknown (/dev/kmsg: permission denied)",
+            ),
+        ),
+    )
+)
+
 
 def shown(report: Report, name: str) -> str:
     return renderer(name).render(report, Options())
@@ -30,8 +51,13 @@ def shown(report: Report, name: str) -> str:
 
 @pytest.mark.parametrize(
     ("report_", "told"),
-    [(BLIND, "nothing in it could be judged"), (LATE, "1 probe did not finish: nvml")],
-    ids=["blind", "late"],
+    [
+        (BLIND, "nothing in it could be judged"),
+        (LATE, "1 probe did not finish: nvml"),
+        (SOME, "only some probes ran: identity, kernel"),
+        (UNREAD_LOG, "the kernel log could not be read, Xid errors are unknown"),
+    ],
+    ids=["blind", "late", "some", "log"],
 )
 @pytest.mark.parametrize("name", [f.name for f in FORMATS if f.name != "prometheus"])
 def test_every_format_says_that_little_was_seen(report_: Report, told: str, name: str) -> None:
@@ -49,6 +75,20 @@ def test_no_format_doubts_what_was_seen(name: str) -> None:
 def test_one_line_is_never_ok() -> None:
     assert shown(BLIND, "oneline") == "stackcheck: UNKNOWN: nothing in it could be judged\n"
     assert shown(LATE, "oneline") == "stackcheck: UNKNOWN: 1 probe did not finish: nvml\n"
+
+
+def test_an_unread_kernel_log_is_a_doubt_on_a_node_with_gpus_only() -> None:
+    assert "stackcheck_doubt 1\n" in shown(UNREAD_LOG, "prometheus")
+    without = UNREAD_LOG.inventory._replace(gpu_model=None, gpu_count=None, facts={"container": "none"})
+    inside = UNREAD_LOG.inventory._replace(facts={"container": "docker", "gpu_count_pci": 8})
+    for inventory in (without, inside):
+        assert (
+            shown(UNREAD_LOG._replace(inventory=inventory), "oneline") == "stackcheck: OK (1 not readable)\n"
+        )
+
+
+def test_a_choice_of_probes_is_nothing_that_could_not_be_read() -> None:
+    assert "could not be read" not in shown(SOME, "text")
 
 
 def test_a_pipeline_sees_a_skipped_case_and_no_passed_one() -> None:

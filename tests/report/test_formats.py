@@ -19,7 +19,7 @@ from stackcheck.report.interface import Format, Options
 from stackcheck.report.registry import FORMATS, renderer
 from tests.samples import clean_report, hard_report
 
-OPTIONS = Options(tool_version="0.1.0", time_ms=1_764_374_400_000)
+OPTIONS = Options(tool_version="0.1.0", data_version="2026.11.29", time_ms=1_764_374_400_000)
 each = pytest.mark.parametrize("target", FORMATS, ids=lambda f: f.name)
 
 texts = st.text(max_size=40)

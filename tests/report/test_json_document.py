@@ -25,6 +25,11 @@ def test_it_keeps_to_its_schema(make) -> None:  # type: ignore[no-untyped-def]
     jsonschema.Draft202012Validator(schema, registry=REGISTRY).validate(json.loads(render(make(), Options())))
 
 
+def test_it_says_which_program_and_which_data_judged() -> None:
+    body = json.loads(render(clean_report(), Options(tool_version="1.2", data_version="2026.11.29")))
+    assert body["tool"] == {"name": "stackcheck", "version": "1.2", "data": "2026.11.29"}
+
+
 def test_observed_values_come_back_as_they_were() -> None:
     body = json.loads(render(hard_report(), Options()))
     assert body["findings"][2]["evidence"][0]["value"] == hard_report().findings[2].evidence[0].value

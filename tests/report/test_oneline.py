@@ -13,7 +13,7 @@ from tests.samples import clean_report, hard_report
 def test_the_worst_comes_first() -> None:
     line = render(hard_report(), Options())
     assert line.startswith(
-        "stackcheck: ERROR 1 warning 1 info 1: SC-2026-0001 driver 550.54.15 is too old for CUDA 13.0; SC-2026-0042 "
+        "stackcheck: ERROR 1 warning 1 info 1 (1 accepted): SC-2026-0001 driver 550.54.15 is too old for CUDA 13.0; SC-2026-0042 "
     )
 
 
@@ -25,6 +25,15 @@ def test_what_could_not_be_read_is_not_hidden() -> None:
     report = clean_report()
     unread = report._replace(inventory=report.inventory._replace(notes=(Note("a", "b"), Note("c", "d"))))
     assert render(unread, Options()) == "stackcheck: OK (2 not readable)\n"
+
+
+def test_what_was_accepted_is_counted_whatever_else_is_said() -> None:
+    report = clean_report()._replace(accepted=hard_report().findings[:2])
+    assert render(report, Options()) == "stackcheck: OK (2 accepted)\n"
+    unread = report._replace(inventory=report.inventory._replace(notes=(Note("a", "b"),)))
+    assert render(unread, Options()) == "stackcheck: OK (2 accepted, 1 not readable)\n"
+    late = report._replace(inventory=report.inventory._replace(notes=(Note("nvml", "stopped after 5 s"),)))
+    assert render(late, Options()) == "stackcheck: UNKNOWN: 1 probe did not finish: nvml; 2 accepted\n"
 
 
 @settings(deadline=None, max_examples=50)

@@ -43,11 +43,21 @@ def test_counts_by_severity_are_there_even_if_zero() -> None:
 def test_findings_and_components_are_series() -> None:
     found = samples(hard_report())
     assert (
-        'stackcheck_finding_info{id="SC-2026-0001",kind="driver-too-old",severity="error",subject="driver,cuda",'
-        'title="driver 550.54.15 is too old for CUDA 13.0"} 1'
+        'stackcheck_finding_info{id="SC-2026-0001",kind="driver-too-old",severity="error",subject="driver,cuda"} 1'
     ) in found
     assert 'stackcheck_component_info{component="nccl",version="2.27.3",scope="container"} 1' in found
     assert not any('component="imex"' in line for line in found)
+
+
+def test_a_new_count_in_a_title_is_no_new_series() -> None:
+    report = hard_report()
+    later = report._replace(findings=tuple(f._replace(title=f"{f.title} 17") for f in report.findings))
+    assert samples(later) == samples(report)
+
+
+def test_tool_and_data_have_their_versions() -> None:
+    text = render(clean_report(), Options(tool_version="1.2", data_version='2026.11.29 + overlay "x"'))
+    assert 'stackcheck_build_info{version="1.2",data="2026.11.29 + overlay \\"x\\""} 1\n' in text
 
 
 def test_the_same_finding_twice_is_one_series() -> None:

@@ -15,6 +15,9 @@ from stackcheck_probes.probes import packages
 from stackcheck_probes.probes.system import machine
 
 _MAPPED = r"(?m)^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ [1-9]\d* +(/.*?)(?: \(deleted\))?$"
+_FOR_EACH_OBJECT = (
+    r"\$(?:\{(?:ORIGIN|LIB|PLATFORM)\}|(?:ORIGIN|LIB|PLATFORM)\b)"  # another directory for each object
+)
 PLACEHOLDERS = (
     "/usr/local/nvidia/",
 )  # NVIDIA's images name it for runtimes that mount the driver there; others do not
@@ -125,7 +128,9 @@ def loader(look: Look) -> None:
     stale = [
         path
         for path in result.loader.library_path
-        if not path.startswith(PLACEHOLDERS) and not look.is_dir(path)
+        if not path.startswith(PLACEHOLDERS)
+        and not re.search(_FOR_EACH_OBJECT, path)
+        and not look.is_dir(path)
     ]
     look.fact("library_path_missing", stale, look.host.environ_where, "loader")
     _shadowed(look, result)
