@@ -145,5 +145,18 @@ def _summary(report: Report, style: Style, options: Options) -> str:
         line += f", {len(report.accepted)} accepted"
     if report.unread and not options.verbose:
         line += f"; {counted(report.unread, 'thing', 'things')} could not be read, see --verbose"
+    if not report.findings and not options.verbose and (seen := _judged(report)):
+        line += f"; seen: {seen} (--verbose lists it)"
     subject = subject_text(report)
     return f"{subject}: {line}" if subject else line
+
+
+def _judged(report: Report) -> str:
+    """Return in a few words what silence is about: `8 x NVIDIA H100, 38 components`."""
+    inventory = report.inventory
+    there = sum(any(o.version for o in observations) for observations in inventory.components.values())
+    gpu = visible(inventory.gpu_model or "")
+    count = f"{inventory.gpu_count} x " if gpu and inventory.gpu_count else ""
+    return ", ".join(
+        [*([count + gpu] if gpu else []), *([counted(there, "component", "components")] if there else [])]
+    )

@@ -4,7 +4,7 @@ import re
 import textwrap
 
 from stackcheck.model.finding import FindingEvidence, Severity
-from stackcheck.model.inventory import Text
+from stackcheck.model.inventory import Inventory, Observation, Text
 from stackcheck.report.interface import Options
 from stackcheck.report.text import render
 from tests.samples import clean_report, hard_report
@@ -63,6 +63,17 @@ def test_the_last_line_counts() -> None:
         "node-17 <&|>: 1 error, 1 warning, 1 info, 1 accepted; 1 thing could not be read, see --verbose"
     )
     assert render(clean_report(), Options()) == "node-1: no findings\n"
+
+
+def test_silence_says_what_it_is_about() -> None:
+    clean = clean_report()
+    held = Inventory(
+        subject="node-1", gpu_model="NVIDIA B200", gpu_count=8,
+        components={"driver": (Observation("580.1"),), "nccl": (Observation("2.1"), Observation("2.2")), "imex": ()},
+    )  # fmt: skip
+    assert render(clean._replace(inventory=held), Options()) == (
+        "node-1: no findings; seen: 8 x NVIDIA B200, 2 components (--verbose lists it)\n"
+    )
 
 
 def test_nothing_that_is_fine_is_shown_unless_asked() -> None:
