@@ -27,7 +27,12 @@ _LONGEST_SEARCHED = 1 << 20  # characters of a line in which anchors are searche
 _LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
 _FRAME = 'File "'
-_DISPATCHERS = ("/torch/_ops.py", "/torch/nn/modules/module.py", "/torch/autograd/", "/torch/utils/_contextlib.py")
+_DISPATCHERS = (
+    "/torch/_ops.py",
+    "/torch/nn/modules/module.py",
+    "/torch/autograd/",
+    "/torch/utils/_contextlib.py",
+)
 """Frames that only pass a call on: who asked stands above them."""
 _FRAME_LINES = 60  # lines above an error among which its traceback's innermost frame is looked for
 _DENIED = r"""(?i)["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b"""
