@@ -26,7 +26,8 @@ _LONGEST_VALUE = 300
 _LONGEST_SEARCHED = 1 << 20  # characters of a line in which anchors are searched: more is data
 _LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
-_FRAME = 'File "'
+_FRAME = r"""File "|(?:^|[\s\]])File [~/]\S+\.py|^\[?[~/]\S{1,300}\.py\S{0,300} in \w"""
+"""A frame of a traceback, as Python prints it and as notebooks do."""
 _DISPATCHERS = (
     "/torch/_ops.py",
     "/torch/nn/modules/module.py",
@@ -181,7 +182,7 @@ class _Searched:
                 return False
             begin = self.content.rfind("\n", 0, end) + 1
             line = self.content[max(begin, end - _LONGEST_LINE) : end]
-            if _FRAME in line and not any(d in line for d in _DISPATCHERS):
+            if ".py" in line and _compiled(_FRAME).search(line) and not any(d in line for d in _DISPATCHERS):
                 return _compiled(frame).search(line) is not None
             end = begin - 1
         return False
