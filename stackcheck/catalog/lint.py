@@ -283,7 +283,8 @@ def rule_logs(catalog: Catalog) -> Iterator[Fault]:
             if subject.startswith("log:") and head_of(subject).removeprefix("log:") not in known:
                 yield Fault(rule.origin, f"no signature for {subject}")
     for signature in catalog.signatures:
-        yield from _pattern_fault(signature.pattern, f"signature {signature.id}")
+        for pattern in filter(None, (signature.pattern, signature.frame)):
+            yield from _pattern_fault(pattern, f"signature {signature.id}")
         if not signature.anchors:
             yield Fault(f"signature {signature.id}", "no anchor")
 

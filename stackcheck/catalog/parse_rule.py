@@ -152,6 +152,7 @@ def signatures(body: Mapping[str, Any], where: str) -> tuple[Signature, ...]:
                 tuple(row["anchors"]),
                 tuple(row.get("formats") or ()),
                 tuple(row.get("sources") or ()),
+                row.get("frame", ""),
             )
             for row in body["signatures"]
         )

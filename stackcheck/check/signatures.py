@@ -26,6 +26,16 @@ _LONGEST_VALUE = 300
 _LONGEST_SEARCHED = 1 << 20  # characters of a line in which anchors are searched: more is data
 _LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
+_FRAME = r"""File "|(?:^|[\s\]])File [~/]\S+\.py|^\[?[~/]\S{1,300}\.py\S{0,300} in \w"""
+"""A frame of a traceback, as Python prints it and as notebooks do."""
+_DISPATCHERS = (
+    "/torch/_ops.py",
+    "/torch/nn/modules/module.py",
+    "/torch/autograd/",
+    "/torch/utils/_contextlib.py",
+)
+"""Frames that only pass a call on: who asked stands above them."""
+_FRAME_LINES = 60  # lines above an error among which its traceback's innermost frame is looked for
 _DENIED = r"""(?i)["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b"""
 _ASIDE = (
     r"(?i)\s{0,80}(?:(?:(?:[-*+#]{1,6}|\d{1,3}[.)])\s{1,4})?(?:\[[^\]\n]{1,40}\]\s?)?(?:bug)?fix(?:e[sd]|ing)?\b(?!=)"
@@ -54,7 +64,7 @@ def with_log_facts(
     searched = [_Searched(text, signatures, harmless) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
-    told = [s for s in signatures if not s.id.startswith(GUESS)]
+    told = [s for s in signatures if not s.frame and not s.id.startswith(GUESS)]
     for signature in signatures:
         known = told if signature.id.startswith(GUESS) else ()
         for text in searched:
@@ -152,6 +162,7 @@ class _Searched:
                 match = _compiled(signature.pattern).search(line)
                 if (
                     match is not None
+                    and self._raised_in(signature.frame, start)
                     and not _is_denied(match)
                     and not any(h in line for h in self._harmless)
                     and not (known and self._is_known(line, known))
@@ -160,6 +171,21 @@ class _Searched:
                 tries += 1
                 position = content.find(anchor, end)
         return None
+
+    def _raised_in(self, frame: str, start: int) -> bool:
+        """Whether the traceback that ends in the line at `start` has an innermost frame in which `frame` is found."""
+        if not frame:
+            return True
+        end = start - 1
+        for _ in range(_FRAME_LINES):
+            if end <= 0:
+                return False
+            begin = self.content.rfind("\n", 0, end) + 1
+            line = self.content[max(begin, end - _LONGEST_LINE) : end]
+            if ".py" in line and _compiled(_FRAME).search(line) and not any(d in line for d in _DISPATCHERS):
+                return _compiled(frame).search(line) is not None
+            end = begin - 1
+        return False
 
     def _is_known(self, line: str, known: Sequence[Signature]) -> bool:
         if line not in self._known:

@@ -144,13 +144,17 @@ class Rule(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """A line that a program prints; `anchors` are literal texts of which one must occur in it."""
+    """A line that a program prints; `anchors` are literal texts of which one must occur in it.
+
+    `frame` is searched in the innermost frame of the traceback above the line.
+    """
 
     id: str
     pattern: str
     anchors: tuple[str, ...]
     formats: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    frame: str = ""
 
 
 def subjects_of(condition: Condition) -> Iterator[str]:

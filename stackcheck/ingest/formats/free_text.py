@@ -16,8 +16,8 @@ from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
 _PAIR = Lazy(
-    r"(?<![\w./:@-])(?P<name>[A-Za-z][A-Za-z_]{1,40}(?:[-_][A-Za-z0-9]{1,20}){0,4}|[A-Za-z]\w{1,30})(?P<between>(?:[ _](?:version|release|ver))?(?: {0,40}[:=]{1,2} {0,8}| {1,8})['\"]?v?)"
-    r"(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,40}){0,5}(?:\+[\w.]{1,60})?)(?=[\s,;|)\]'\"]|\.?\Z|\.\s|/py)"
+    r"(?<![\w./:@-])(?P<name>[A-Za-z][A-Za-z_]{1,40}(?:[-_][A-Za-z0-9]{1,20}){0,4}|[A-Za-z]\w{1,30})(?P<between>(?:[ _](?:version|release|ver)(?: \(GPU\?\))?)?(?: {0,40}[:=]{1,2} {0,8}| {1,8})['\"]?v?)"
+    r"(?P<version>\d{1,4}\.\d{1,4}(?:\.\w{1,40}){0,5}(?:\+[\w.]{1,60})?)(?=[\s,;|)\]'\"]|\.?\Z|[.:]\s|/py)"
 )
 _INSTANCE = Lazy(
     r"(?<![\w./-])(?P<type>[a-z]{1,3}\d[a-z0-9]{0,4}(?:-[a-z0-9]{2,8}){0,2}\.(?:\d{1,3}xlarge|metal(?:-\d{1,3}xl)?))(?![\w.-])"
@@ -77,10 +77,13 @@ def _versions(draft: Draft, text: str, line: Line) -> None:
         component = _component(draft, text, match)
         if component == "cuda" and re.search(r"CUDA Version\s{0,3}:", match[0]):
             continue  # nvidia-smi's word for the newest CUDA of the driver
+        if component == "cuda" and text.startswith(". CUDA Toolkit", match.end()):
+            draft.first_fact("compute_capability", match["version"], line)  # Unsloth's banner
+            continue
         if component == "kernel" and not _KERNEL.match(match["version"]):
             continue  # "Enterprise Linux 9.6" and "Amazon Linux 2023.9.20251014" are distributions
         if component:
-            draft.component(component, match["version"], line)
+            draft.component(component, match["version"].rstrip("."), line)
 
 
 def _component(draft: Draft, text: str, match: re.Match[str]) -> str | None:

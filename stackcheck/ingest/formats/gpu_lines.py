@@ -112,7 +112,9 @@ def _brand_only(text: str) -> str:
     for word in words[1:]:
         if word[:1].islower() and word.lower() not in ("x", "super", "ti"):
             break
-        kept.append(word)
+        kept.append(word.rstrip("."))
+        if word.endswith("."):
+            break  # a sentence ends
     return " ".join(kept[:8])
 
 
