@@ -116,9 +116,10 @@ def _with_extensions(inventory: Inventory, catalog: Catalog) -> Inventory:
     told = inventory.facts.get(EXTENSIONS)
     if not isinstance(told, tuple) or not told:
         return inventory
-    known = tuple(name for name in told if normalised(str(name)) in catalog.aliases)
     spared = frozenset(catalog.policy.get("brought_along", ()))
-    aside = tuple(name for name in told if name not in known and normalised(str(name)) not in spared)
+    counted = [name for name in told if normalised(str(name)) not in spared]
+    known = tuple(name for name in counted if normalised(str(name)) in catalog.aliases)
+    aside = tuple(name for name in counted if name not in known)
     evidence = inventory.evidence.get(f"fact:{EXTENSIONS}") or Evidence("elf-symbols", "packages")
     inventory = _with_fact(inventory, EXTENSIONS, known, evidence)
     return _with_fact(inventory, EXTENSIONS_ASIDE, aside, evidence) if aside else inventory
