@@ -10,7 +10,7 @@ from stackcheck.ingest.formats.env import set_variable
 from stackcheck.ingest.formats.kernel_log import without_names
 from stackcheck.ingest.formats.python_output import python_print
 from stackcheck.ingest.formats.system import memlock
-from stackcheck.ingest.interface import Line
+from stackcheck.ingest.interface import Line, normal
 from stackcheck.ingest.patterns import Lazy
 
 Handler = Callable[[Draft, re.Match[str], list[Line]], None]
@@ -33,6 +33,9 @@ _STATES = frozenset(
 # Configuration whose content a rule may ask for; other files could say who somebody is.
 _CONFIGURATION = ("/etc/nccl.conf", "/etc/ld.so.conf", "/etc/modprobe.d/", "/etc/modules-load.d/", "/etc/docker/", "/etc/containerd/",
                   "/etc/nvidia", "/etc/enroot/", "/etc/slurm/", "/etc/systemd/logind.conf", "/etc/security/limits", "/sys/", "/proc/sys/")  # fmt: skip
+
+
+_MODULE_FILE = normal(".ko")
 
 
 def _one(lines: list[Line]) -> Line | None:
@@ -73,15 +76,22 @@ def _module_count(draft: Draft, match: re.Match[str], lines: list[Line]) -> None
 
 
 def _modules(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
-    wanted = match["names"] if match.lastindex else ""
-    found = False
+    """Record the modules shown; one that the filter of the command would have let through is not loaded."""
+    sought = [w for w in re.split(r"[\\|\s]+", match["names"] or "") if re.fullmatch(r"\w{3,60}", w)]
+    shown = set()
     for line in lines:
         row = re.match(r"(?P<name>\w{1,60})\s{1,40}\d{1,12}\s{1,20}\d{1,6}(?:\s|\Z)", line.text.strip())
         if row:
-            found = found or (bool(wanted) and row["name"] == wanted)
+            shown.add(row["name"])
             draft.fact(f"module:{row['name']}", True, line)
-    if re.fullmatch(r"\w{3,60}", wanted or "") and not lines:
-        draft.fact(f"module:{wanted}", False, draft.source.command_line)
+    if len(shown) < len([line for line in lines if line.text.strip()]):
+        return
+    files = (name for name in draft.context.aliases if name.endswith(_MODULE_FILE))
+    known = {name.removesuffix(_MODULE_FILE).replace("-", "_") for name in files}
+    passed = {k for k in known if any(w in k for w in sought)}
+    missed = {w for w in sought if not any(w in name for name in shown | passed)}
+    for name in sorted(missed | passed - shown):
+        draft.fact(f"module:{name}", False, draft.source.command_line)
 
 
 def _module_component(draft: Draft, module: str) -> str | None:
@@ -232,7 +242,7 @@ _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
         (r"\buname\b", _uname),
         (r"\bsystemctl (?:is-active|is-enabled|is-failed) (?P<names>[\w@. -]{1,300})", _service),
         (r"\blsmod\b.{0,40}grep -c ['\"]?(?P<name>\w{1,60})", _module_count),
-        (r"\blsmod\b(?:.{0,40}grep (?:-\w{1,4} )?['\"]?(?P<names>\w{1,60}))?", _modules),
+        (r"\blsmod\b(?:.{0,40}grep (?:-[A-Zac-uw-z]{1,4} ){0,3}['\"]?(?P<names>[\w|\\]{1,120}))?", _modules),
         (r"\bmodinfo (?:-\w \w+ )?(?P<name>[\w-]{1,60})", _modinfo),
         (r"\bgrep \S{1,60} /proc/devices", _devices),
         (r"\bcat (?P<path>/[\w./-]{1,200})\s*(?:\||\Z)", _cat),
