@@ -228,6 +228,19 @@ def _python(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
     python_print(draft, draft.source.command, lines)
 
 
+def _version(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    """The version that a program prints without its name."""
+    component = draft.context.component(match["name"])
+    for line in lines[:6]:
+        bare = re.fullmatch(
+            r"""(?:["']?[Vv]ersion["']?\s{0,4}[:=]\s{0,4})?["']?v?(\d{1,4}\.\d{1,4}[\w.+-]{0,40})["']?,?""",
+            line.text.strip(),
+        )
+        if component and bare:
+            draft.component(component, bare[1], line, scope="host")
+            return
+
+
 def path_fact(path: str) -> str:
     """Return the name of the fact whether a path exists."""
     return f"{'device' if path.startswith('/dev/') else 'file'}:{path[:200]}"
@@ -252,6 +265,7 @@ _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
         (r"\bulimit -(?:[HS] ?-?)?(?P<flag>[lns])\s*\Z", _ulimit),
         (r"\bnvidia-smi (?:-L|--list-gpus) ?\| ?wc -l", _gpu_count),
         (r"\bip -(?:br|brief) (?:addr|link|a|l)", _interfaces),
+        (r"\b(?P<name>enroot|dcgmi|pcluster) (?:--version|-v|version)\b", _version),
         (r"\bwhich (?P<name>[\w-]{1,40})", _which),
         (r"\bls (?:-\w{1,12} ){0,4}(?P<directory>/[\w./*-]{1,200})", _list),
         (r"\bpython3?[\d.]{0,5} -c |^>>> ", _python),
