@@ -122,6 +122,16 @@ class TestDeployments:
         assert "grafana" not in found.components
         assert "python" not in found.components
 
+    def test_modules_tell_their_kernels(self) -> None:
+        found = read_text(
+            "$ uname -r\n6.8.0-1024-aws\n$ dkms status\nefa/2.13.0, 6.8.0-1021-aws, x86_64: installed\n"
+            "$ dpkg -l | grep modules\nii  linux-modules-nvidia-550-6.8.0-1019-aws  6.8.0-1019.20  amd64\n"
+        )
+        assert found.facts["kernel_release"] == "6.8.0-1024-aws"
+        assert found.facts["kernels_of_efa_driver"] == ("6.8.0-1021-aws",)
+        assert found.facts["kernels_of_driver"] == ("6.8.0-1019-aws",)
+        assert "driver" not in found.components
+
     @pytest.mark.parametrize(
         ("text", "component", "version"),
         [

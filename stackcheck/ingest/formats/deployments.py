@@ -19,7 +19,7 @@ _IMAGE = Lazy(
     r"(?P<repository>[\w.-]{1,80}(?::\d{1,5})?(?:/[\w.-]{1,100}){1,6})\s{2,80}(?P<tag>v?\d[\w.-]{1,100})\s{2,40}(?:sha256:)?[0-9a-f]{6,64}\b"
 )
 _MODULE = Lazy(
-    r"(?P<name>[A-Za-z][\w.-]{1,60})[/,] ?(?P<version>\d[\w.~+-]{0,60}), \d[\w.+-]{1,80}, (?:x86_64|aarch64): installed\b"
+    r"(?P<name>[A-Za-z][\w.-]{1,60})[/,] ?(?P<version>\d[\w.~+-]{0,60}), (?P<kernel>\d[\w.+-]{1,80}), (?:x86_64|aarch64): installed\b"
 )
 _KEY = Lazy(
     r"(?P<indent> {0,20})(?P<key>[A-Za-z][\w-]{1,40}):(?:\s{1,8}['\"]?(?P<value>[\w./:@+-]{1,200})['\"]?)?\s{0,8}(?:#.*)?\Z"
@@ -57,14 +57,22 @@ def read(draft: Draft) -> None:
         elif match := _IMAGE.match(text.strip()):
             component_images(draft, f"{match['repository']}:{match['tag']}", line)
         elif match := _MODULE.match(text.strip()):
-            _named(draft, (f"{match['name']}.ko", match["name"]), match["version"], line)
+            component = _named(draft, (f"{match['name']}.ko", match["name"]), match["version"], line)
+            if component:
+                draft.add(kernels_of(component), match["kernel"], line)
     _image(draft, name, block, tag)
 
 
-def _named(draft: Draft, names: tuple[str, ...], version: str, line: Line) -> None:
-    component = next((c for n in names if (c := draft.context.component(n))), None)
-    if component is not None:
+def kernels_of(component: str) -> str:
+    """Return the name of the fact for which kernels a component has modules."""
+    return f"kernels_of_{component.replace('-', '_')}"
+
+
+def _named(draft: Draft, names: tuple[str, ...], version: str, line: Line) -> str:
+    component = next((c for n in names if (c := draft.context.component(n))), "")
+    if component:
         draft.component(component, version, line, scope="host" if names[0].endswith(".ko") else "")
+    return component
 
 
 def _image(draft: Draft, name: str, block: dict[str, str], line: Line | None) -> None:

@@ -49,6 +49,7 @@ def _uname(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
             draft.single("arch", bare, line)
         elif _KERNEL.match(bare):
             draft.component("kernel", bare, line, scope="host")
+            draft.first_fact("kernel_release", bare, line)
 
 
 def _service(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
