@@ -40,6 +40,7 @@ def read(draft: Draft) -> None:
     block: dict[str, str] = {}
     name, depth = "", -1
     tag: Line | None = None
+    modules: dict[str, list[tuple[str, str, Line]]] = {}
     for line in draft.source.open():
         text = line.text
         key = _KEY.match(text)
@@ -57,10 +58,22 @@ def read(draft: Draft) -> None:
         elif match := _IMAGE.match(text.strip()):
             component_images(draft, f"{match['repository']}:{match['tag']}", line)
         elif match := _MODULE.match(text.strip()):
-            component = _named(draft, (f"{match['name']}.ko", match["name"]), match["version"], line)
-            if component:
-                draft.add(kernels_of(component), match["kernel"], line)
+            modules.setdefault(match["name"], []).append((match["version"], match["kernel"], line))
     _image(draft, name, block, tag)
+    for module, built in modules.items():
+        _module(draft, module, built)
+
+
+def _module(draft: Draft, module: str, built: list[tuple[str, str, Line]]) -> None:
+    """Record a module of DKMS; which of several versions runs depends on the kernel, so none is told then."""
+    component = draft.context.component(f"{module}.ko") or draft.context.component(module)
+    if component is None:
+        return
+    one = len({version for version, _, _ in built}) == 1
+    for version, kernel, line in built:
+        draft.add(kernels_of(component), kernel, line)
+        if one:
+            draft.component(component, version, line, scope="host")
 
 
 def kernels_of(component: str) -> str:
@@ -68,18 +81,17 @@ def kernels_of(component: str) -> str:
     return f"kernels_of_{component.replace('-', '_')}"
 
 
-def _named(draft: Draft, names: tuple[str, ...], version: str, line: Line) -> str:
-    component = next((c for n in names if (c := draft.context.component(n))), "")
-    if component:
-        draft.component(component, version, line, scope="host" if names[0].endswith(".ko") else "")
-    return component
+def _named(draft: Draft, names: tuple[str, ...], version: str, line: Line) -> None:
+    component = next((c for n in names if (c := draft.context.component(n))), None)
+    if component is not None:
+        draft.component(component, version, line)
 
 
 def _image(draft: Draft, name: str, block: dict[str, str], line: Line | None) -> None:
     """Record the image that a block of values puts together: repository, image and tag; its key stands for a name left out."""
-    if line is None:
+    tag = next((block[k] for k in _TAGS if _TAG.fullmatch(block.get(k, ""))), "")
+    if line is None or not tag:
         return
-    tag = next(block[k] for k in _TAGS if _TAG.fullmatch(block.get(k, "")))
     key = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
     repository = block.get("repository", "chart")
     for reference in (
