@@ -109,9 +109,9 @@ def _same_minor(left: Any, right: Any) -> bool | None:
 
 
 def _members(value: Any) -> frozenset[Any]:
-    """A set as it is; a version as its text and its minor, `3.12`; any other value alone."""
-    if isinstance(value, frozenset):
-        return value
+    """A set or list as it is; a version as its text and its minor, `3.12`; any other value alone."""
+    if isinstance(value, frozenset | tuple):
+        return frozenset(value)
     if isinstance(value, Version):
         return frozenset((value.text, ".".join(map(str, value.minor))))
     return frozenset((value,))

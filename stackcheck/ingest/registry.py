@@ -108,6 +108,8 @@ INGESTERS: tuple[Format, ...] = (
     Format("dockerfile", "Dockerfile", "dockerfile", ("FROM ",)),
     Format("kubernetes", "Kubernetes manifest or description", "kubernetes_text",
            ("apiVersion:", "nvidia.com/", "kubernetes.io/", "OOMKilled", "value: ", "Limits:", "limits:", "Environment:", "environment:", "amazonaws.com/efa")),
+    Format("deployments", "charts, images and kernel modules in lists and values", "deployments",
+           ("APP VERSION", "IMAGE ID", ": installed", "version:", "tag:"), commands=("dkms", "helm", "docker images", "crictl images")),
     Format("conda-list", "conda list", "conda_list", ("packages in environment", "conda-forge", "pytorch", "nvidia", "pypi", "_0", "Build"),
            commands=("conda list", "mamba list")),
     Format("pip-list", "pip list", "pip_list", _ALWAYS),

@@ -104,6 +104,50 @@ class TestKubernetes:
         assert facts["limit:memory"] == 8 << 30
 
 
+class TestDeployments:
+    def test_modules_charts_images_and_values_name_versions(self) -> None:
+        found = read_sample("deployments.txt")
+        assert {
+            c: versions(found, c) for c in ("efa-driver", "gdrdrv", "driver", "gpu-operator", "karpenter")
+        } == {
+            "efa-driver": {"2.12.1"},
+            "gdrdrv": {"2.4.1"},
+            "driver": {"550.54.15"},
+            "gpu-operator": {"24.3.0"},
+            "karpenter": {"1.0.2"},
+        }
+        assert versions(found, "nvidia-device-plugin") == {"0.14.5"}
+        assert versions(found, "nvidia-container-toolkit") == {"1.14.6"}
+        assert versions(found, "dcgm-exporter") == {"3.3.5"}
+        assert "grafana" not in found.components
+        assert "python" not in found.components
+
+    def test_modules_tell_their_kernels(self) -> None:
+        found = read_text(
+            "$ uname -r\n6.8.0-1024-aws\n$ dkms status\nefa/2.13.0, 6.8.0-1021-aws, x86_64: installed\n"
+            "$ dpkg -l | grep modules\nii  linux-modules-nvidia-550-6.8.0-1019-aws  6.8.0-1019.20  amd64\n"
+        )
+        assert found.facts["kernel_release"] == "6.8.0-1024-aws"
+        assert found.facts["kernels_of_efa_driver"] == ("6.8.0-1021-aws",)
+        assert found.facts["kernels_of_driver"] == ("6.8.0-1019-aws",)
+        assert "driver" not in found.components
+
+    @pytest.mark.parametrize(
+        ("text", "component", "version"),
+        [
+            ("$ enroot version\n3.5.0\n", "enroot", "3.5.0"),
+            ("$ dcgmi --version\n\nVersion : 3.3.9\nBuild ID : 22\n", "dcgm", "3.3.9"),
+            ('$ pcluster version\n{\n  "version": "3.8.0"\n}\n', "parallelcluster", "3.8.0"),
+            ("$ lfs --version\nlfs 2.15.4\n", "lustre-client", "2.15.4"),
+            ("cli-version: 1.17.8\nlib-version: 1.17.8\n", "nvidia-container-toolkit", "1.17.8"),
+            ("IMEX version is: 570.133.20\n", "imex", "570.133.20"),
+            ("   NodeAddr=gpu-1 NodeHostName=gpu-1 Version=23.02.7\n", "slurm", "23.02.7"),
+        ],
+    )
+    def test_programs_that_tell_their_version(self, text: str, component: str, version: str) -> None:
+        assert versions(read_text(text), component) == {version}
+
+
 class TestOurDocuments:
     def test_inventory(self) -> None:
         found = read_sample("inventory.json")

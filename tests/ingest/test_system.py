@@ -97,6 +97,8 @@ class TestShell:
         [
             ("$ lsmod | grep -c nvidia_peermem\n0\n", "module:nvidia_peermem", False),
             ("$ lsmod | grep nvidia_peermem\n", "module:nvidia_peermem", False),
+            ("$ lsmod | grep -E 'efa|nvidia'\nefa 151552 0\n", "module:efa", True),
+            ("$ lsmod | grep -E 'efa|nvidia_peermem'\nefa 151552 0\n", "module:nvidia_peermem", False),
             (
                 "$ systemctl is-active nvidia-fabricmanager\nfailed\n",
                 "service:nvidia-fabricmanager",

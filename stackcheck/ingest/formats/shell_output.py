@@ -10,7 +10,7 @@ from stackcheck.ingest.formats.env import set_variable
 from stackcheck.ingest.formats.kernel_log import without_names
 from stackcheck.ingest.formats.python_output import python_print
 from stackcheck.ingest.formats.system import memlock
-from stackcheck.ingest.interface import Line
+from stackcheck.ingest.interface import Line, normal
 from stackcheck.ingest.patterns import Lazy
 
 Handler = Callable[[Draft, re.Match[str], list[Line]], None]
@@ -35,6 +35,9 @@ _CONFIGURATION = ("/etc/nccl.conf", "/etc/ld.so.conf", "/etc/modprobe.d/", "/etc
                   "/etc/nvidia", "/etc/enroot/", "/etc/slurm/", "/etc/systemd/logind.conf", "/etc/security/limits", "/sys/", "/proc/sys/")  # fmt: skip
 
 
+_MODULE_FILE = normal(".ko")
+
+
 def _one(lines: list[Line]) -> Line | None:
     return lines[0] if lines else None
 
@@ -46,6 +49,7 @@ def _uname(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
             draft.single("arch", bare, line)
         elif _KERNEL.match(bare):
             draft.component("kernel", bare, line, scope="host")
+            draft.first_fact("kernel_release", bare, line)
 
 
 def _service(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
@@ -73,15 +77,22 @@ def _module_count(draft: Draft, match: re.Match[str], lines: list[Line]) -> None
 
 
 def _modules(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
-    wanted = match["names"] if match.lastindex else ""
-    found = False
+    """Record the modules shown; one that the filter of the command would have let through is not loaded."""
+    sought = [w for w in re.split(r"[\\|\s]+", match["names"] or "") if re.fullmatch(r"\w{3,60}", w)]
+    shown = set()
     for line in lines:
         row = re.match(r"(?P<name>\w{1,60})\s{1,40}\d{1,12}\s{1,20}\d{1,6}(?:\s|\Z)", line.text.strip())
         if row:
-            found = found or (bool(wanted) and row["name"] == wanted)
+            shown.add(row["name"])
             draft.fact(f"module:{row['name']}", True, line)
-    if re.fullmatch(r"\w{3,60}", wanted or "") and not lines:
-        draft.fact(f"module:{wanted}", False, draft.source.command_line)
+    if len(shown) < len([line for line in lines if line.text.strip()]):
+        return
+    files = (name for name in draft.context.aliases if name.endswith(_MODULE_FILE))
+    known = {name.removesuffix(_MODULE_FILE).replace("-", "_") for name in files}
+    passed = {k for k in known if any(w in k for w in sought)}
+    missed = {w for w in sought if not any(w in name for name in shown | passed)}
+    for name in sorted(missed | passed - shown):
+        draft.fact(f"module:{name}", False, draft.source.command_line)
 
 
 def _module_component(draft: Draft, module: str) -> str | None:
@@ -218,6 +229,19 @@ def _python(draft: Draft, _: re.Match[str], lines: list[Line]) -> None:
     python_print(draft, draft.source.command, lines)
 
 
+def _version(draft: Draft, match: re.Match[str], lines: list[Line]) -> None:
+    """The version that a program prints without its name."""
+    component = draft.context.component(match["name"])
+    for line in lines[:6]:
+        bare = re.fullmatch(
+            r"""(?:["']?[Vv]ersion["']?\s{0,4}[:=]\s{0,4})?["']?v?(\d{1,4}\.\d{1,4}[\w.+-]{0,40})["']?,?""",
+            line.text.strip(),
+        )
+        if component and bare:
+            draft.component(component, bare[1], line, scope="host")
+            return
+
+
 def path_fact(path: str) -> str:
     """Return the name of the fact whether a path exists."""
     return f"{'device' if path.startswith('/dev/') else 'file'}:{path[:200]}"
@@ -232,7 +256,7 @@ _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
         (r"\buname\b", _uname),
         (r"\bsystemctl (?:is-active|is-enabled|is-failed) (?P<names>[\w@. -]{1,300})", _service),
         (r"\blsmod\b.{0,40}grep -c ['\"]?(?P<name>\w{1,60})", _module_count),
-        (r"\blsmod\b(?:.{0,40}grep (?:-\w{1,4} )?['\"]?(?P<names>\w{1,60}))?", _modules),
+        (r"\blsmod\b(?:.{0,40}grep (?:-[A-Zac-uw-z]{1,4} ){0,3}['\"]?(?P<names>[\w|\\]{1,120}))?", _modules),
         (r"\bmodinfo (?:-\w \w+ )?(?P<name>[\w-]{1,60})", _modinfo),
         (r"\bgrep \S{1,60} /proc/devices", _devices),
         (r"\bcat (?P<path>/[\w./-]{1,200})\s*(?:\||\Z)", _cat),
@@ -242,6 +266,7 @@ _COMMANDS: tuple[tuple[Lazy, Handler], ...] = tuple(
         (r"\bulimit -(?:[HS] ?-?)?(?P<flag>[lns])\s*\Z", _ulimit),
         (r"\bnvidia-smi (?:-L|--list-gpus) ?\| ?wc -l", _gpu_count),
         (r"\bip -(?:br|brief) (?:addr|link|a|l)", _interfaces),
+        (r"\b(?P<name>enroot|dcgmi|pcluster) (?:--version|-v|version)\b", _version),
         (r"\bwhich (?P<name>[\w-]{1,40})", _which),
         (r"\bls (?:-\w{1,12} ){0,4}(?P<directory>/[\w./*-]{1,200})", _list),
         (r"\bpython3?[\d.]{0,5} -c |^>>> ", _python),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from stackcheck.ingest.draft import Draft
+from stackcheck.ingest.formats.deployments import kernels_of
 from stackcheck.ingest.formats.efa_packages import package_file, upstream
+from stackcheck.ingest.interface import Line
 from stackcheck.ingest.patterns import Lazy
 
 _DPKG = Lazy(
@@ -36,10 +38,10 @@ def read(draft: Draft) -> None:
         bare = text.strip()
         if match := _DPKG.match(text):
             if not bare.startswith("rc"):
-                draft.package(match["name"], upstream(match["version"]), line)
+                _package(draft, match["name"], match["version"], line)
             draft.source.claim(line.number)
         elif match := _APT.match(bare) or _RPM_COLUMNS.match(bare):
-            draft.package(match["name"], upstream(match["version"]), line)
+            _package(draft, match["name"], match["version"], line)
         elif " " not in bare and (parsed := package_file(bare)):
             draft.package(parsed[0], parsed[1], line)
         elif ") " in text or ")" in text:
@@ -52,3 +54,13 @@ def read(draft: Draft) -> None:
                     draft.component(
                         component, version, line, attributes={"module": module[0].partition(")")[2].strip()}
                     )
+
+
+def _package(draft: Draft, name: str, version: str, line: Line) -> None:
+    """Record a package, and the kernel that the name of a package of modules ends with."""
+    draft.package(name, upstream(version), line)
+    if built := re.fullmatch(r"(.{2,80}?)-(\d{1,2}\.\d{1,3}\.\d{1,4}-\d[\w.+-]{0,60})", name):
+        stem = re.split(r"-\d", built[1], maxsplit=1)[0]
+        component = draft.context.component(f"modules/{stem}")
+        if component:
+            draft.add(kernels_of(component), built[2], line)
