@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from typing import Any
 
-from stackcheck_probes import ldcache, pci
+from stackcheck_probes import pci
 from stackcheck_probes.gpu_summary import numbered, summary
 from stackcheck_probes.look import Look
-from stackcheck_probes.probes.system import machine
+from stackcheck_probes.probes.loading import loader_cache
 
 PROC = "/proc/driver/nvidia/gpus"
 SLOW_NVML = "no answer from NVML in time: without persistence mode every start initialises all GPUs"
@@ -128,7 +128,7 @@ def _has_nvml(look: Look) -> bool:
               "/usr/local/nvidia/lib64", "/lib64", *look.host.environ.get("LD_LIBRARY_PATH", "").split(":"))  # fmt: skip
     if any(place.startswith("/") and look.exists(f"{place}/libnvidia-ml.so.1") for place in places):
         return True
-    return "libnvidia-ml.so.1" in ldcache.read_cache(look.host.files, machine(look))
+    return "libnvidia-ml.so.1" in loader_cache(look)
 
 
 def _failure(look: Look, answer: dict[str, Any], error: str) -> None:

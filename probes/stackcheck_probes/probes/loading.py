@@ -40,10 +40,15 @@ def loading(look: Look) -> Loading:
     return look.shared.once("loading", lambda: _work_out(look))
 
 
+def loader_cache(look: Look) -> dict[str, str]:
+    """Return name -> path as the loader's cache has it; read once for all probes."""
+    return look.shared.once("ldcache", lambda: libraries.loader_cache(look.host.files, machine(look)))
+
+
 def _work_out(look: Look) -> Loading:
     files = look.host.files
     arch = machine(look)
-    cache = libraries.loader_cache(files, arch)
+    cache = loader_cache(look)
     loader = Loader(files, look.host.environ, cache, arch)
     mapped = mapped_files(look) if look.host.pid is not None else frozenset()
     found = libraries.find_in(files, _directories(look, loader, cache, mapped))
