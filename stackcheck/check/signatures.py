@@ -28,13 +28,6 @@ _LONG_TEXT = LONG  # characters from which on repeated lines are left out
 _SAME_SHAPE = 8  # lines kept of those that differ in numbers only
 _FRAME = r"""File "|(?:^|[\s\]])File [~/]\S+\.py|^\[?[~/]\S{1,300}\.py\S{0,300} in \w"""
 """A frame of a traceback, as Python prints it and as notebooks do."""
-_DISPATCHERS = (
-    "/torch/_ops.py",
-    "/torch/nn/modules/module.py",
-    "/torch/autograd/",
-    "/torch/utils/_contextlib.py",
-)
-"""Frames that only pass a call on: who asked stands above them."""
 _FRAME_LINES = 60  # lines above an error among which its traceback's innermost frame is looked for
 _DENIED = r"""(?i)["'\]]?\s{0,4}[:=]\s{0,4}["']?(?:false|none|no|null|0)\s{0,8}(?:["',;)\]}]|\Z)|\s{1,4}(?:count|events?):? {0,4}0\b"""
 _ASIDE = (
@@ -55,13 +48,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def with_log_facts(
-    inventory: Inventory, signatures: Sequence[Signature], harmless: Sequence[str] = ()
+    inventory: Inventory,
+    signatures: Sequence[Signature],
+    harmless: Sequence[str] = (),
+    passing: Sequence[str] = (),
 ) -> Inventory:
     """Return the inventory with a fact `log:ID` for each signature found in its texts, and the line as evidence.
 
     A line that holds one of the `harmless` phrases is a program's note of something that it did without; no signature sees it.
+    Frames whose paths hold one of `passing` only pass a call on: who asked stands above them.
     """
-    searched = [_Searched(text, signatures, harmless) for text in inventory.texts]
+    searched = [_Searched(text, signatures, harmless, passing) for text in inventory.texts]
     facts: dict[str, FactValue] = {}
     evidence: dict[str, Evidence] = {}
     told = [s for s in signatures if not s.frame and not s.id.startswith(GUESS)]
@@ -123,8 +120,11 @@ def _is_denied(match: re.Match[str]) -> bool:
 class _Searched:
     """A text as it is searched: whole if it is short, else without lines that differ from many others in numbers only."""
 
-    def __init__(self, text: Text, signatures: Sequence[Signature], harmless: Sequence[str]) -> None:
+    def __init__(
+        self, text: Text, signatures: Sequence[Signature], harmless: Sequence[str], passing: Sequence[str]
+    ) -> None:
         self.name = text.name
+        self._passing = passing
         self._harmless = harmless
         self.content = text.content
         self._numbers: Sequence[int] = ()
@@ -182,7 +182,7 @@ class _Searched:
                 return False
             begin = self.content.rfind("\n", 0, end) + 1
             line = self.content[max(begin, end - _LONGEST_LINE) : end]
-            if ".py" in line and _compiled(_FRAME).search(line) and not any(d in line for d in _DISPATCHERS):
+            if ".py" in line and _compiled(_FRAME).search(line) and not any(p in line for p in self._passing):
                 return _compiled(frame).search(line) is not None
             end = begin - 1
         return False

@@ -26,7 +26,8 @@ def check(catalog: Catalog, inventory: Inventory, *, accept: Mapping[str, str] |
     `accept` maps finding ids to the reason why somebody lives with them; those are kept apart and do not count.
     """
     if inventory.texts:  # a probed node has none, and needs no signature read
-        inventory = with_log_facts(inventory, catalog.signatures, tuple(catalog.policy.get("harmless", ())))
+        aside = (tuple(catalog.policy.get(key, ())) for key in ("harmless", "passing_frames"))
+        inventory = with_log_facts(inventory, catalog.signatures, *aside)
     found = findings_of(catalog, inventory)
 
     def recheck(changed: Inventory) -> Sequence[Finding]:
