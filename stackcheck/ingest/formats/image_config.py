@@ -64,12 +64,13 @@ def _image(entry: dict[str, Any], config: dict[str, Any]) -> str:
 
 
 def _limits(draft: Draft, entry: dict[str, Any], lines: list[Line]) -> None:
-    """A running container's limits: /dev/shm in bytes, locked memory in KiB."""
+    """A running container's limits: /dev/shm in bytes (unless it has another one's), locked memory in KiB."""
     host = entry.get("HostConfig")
     if not isinstance(host, dict):
         return
     shm = host.get("ShmSize")
-    if isinstance(shm, int) and 0 < shm < 1 << 60:
+    own = host.get("IpcMode") in (None, "", "private", "shareable")
+    if own and isinstance(shm, int) and 0 < shm < 1 << 60:
         shared_memory(draft, shm, _place(lines, '"ShmSize"'))
     ulimits = host.get("Ulimits")
     for limit in ulimits if isinstance(ulimits, list) else ():
