@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stackcheck.catalog.evaluate import lies_in, parsed_range
@@ -73,6 +73,7 @@ class _Encoder:
         self.holders: dict[str, tuple[tuple[int, int], ...]] = {}
         """By component: candidates that images hold, each with the mask of those images."""
         self.ranges: dict[tuple[str, str], int] = {}
+        self.versions: dict[str, Collection[tuple[Version, int]]] = {}
 
     def run(self) -> Encoding:
         universe = self.universe
@@ -130,17 +131,24 @@ class _Encoder:
 
     def _versions_in_range(self, name: str, text: str) -> int:
         mask = 0
-        known: dict[tuple[Any, ...], bool] = {}
-        for bit, candidate in enumerate(self.literals.domains[name]):
-            version = candidate.version
-            if version is None:
-                continue
-            fits = known.get(version.key)
-            if fits is None:
-                bounds = parsed_range(text, version.scheme)
-                fits = known[version.key] = bounds is None or version in bounds
-            mask |= 1 << bit if fits or ("+" in text and _with_build(candidate, text)) else 0
+        for version, bits in self._by_version(name):
+            bounds = parsed_range(text, version.scheme)
+            mask |= bits if bounds is None or version in bounds else 0
+        if "+" in text:
+            for bit, candidate in enumerate(self.literals.domains[name]):
+                mask |= 1 << bit if candidate.version is not None and _with_build(candidate, text) else 0
         return mask
+
+    def _by_version(self, name: str) -> Collection[tuple[Version, int]]:
+        """Return each version among the candidates of a component with the mask of those that have it: builds and images share one."""
+        if name not in self.versions:
+            found: dict[tuple[Any, ...], tuple[Version, int]] = {}
+            for bit, candidate in enumerate(self.literals.domains[name]):
+                if (version := candidate.version) is not None:
+                    _, bits = found.get(version.key, (version, 0))
+                    found[version.key] = (version, bits | 1 << bit)
+            self.versions[name] = tuple(found.values())
+        return self.versions[name]
 
     # what the user asks
 
