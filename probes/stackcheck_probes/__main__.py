@@ -190,15 +190,15 @@ def entry_without_verdict() -> int:
 
     go_on_with_newer_python(NEEDED)
     wanted = [word for word in sys.argv[1:] if word.split("=", 1)[0] in VERDICT_FLAGS]
-    version = ".".join(map(str, sys.version_info[:2]))
+    version, needed = (".".join(map(str, numbers)) for numbers in (sys.version_info[:2], NEEDED))
     if wanted:
         _say(
-            f"stackcheck-probe: {wanted[0]} needs the verdict, which needs Python 3.11 or newer; this is {version}: "
+            f"stackcheck-probe: {wanted[0]} needs the verdict, which needs Python {needed} or newer; this is {version}: "
             "leave it out for the inventory, and give that to `stackcheck check` elsewhere"
         )
         return USAGE
     _say(
-        f"stackcheck-probe: inventory only, the verdict needs Python 3.11 or newer and this is {version}; "
+        f"stackcheck-probe: inventory only, the verdict needs Python {needed} or newer and this is {version}; "
         "give it to `stackcheck check` elsewhere"
     )
     sys.argv[1:] = [word for word in sys.argv[1:] if word != "--inventory"]

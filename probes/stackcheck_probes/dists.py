@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from stackcheck_probes.host import FileSystem
 from stackcheck_probes.interface import HostError
+from stackcheck_probes.pyenvs import DEBIAN_SITE
 
 HEAD = 4096
 METADATA_LIMIT = 1 << 20
 RECORD_LIMIT = 32 << 20
 SITE_LIMIT = 400_000
-SYSTEM_SITE = "/usr/lib/python3/dist-packages"
 SYSTEM_INSTALLERS = ("debian", "dpkg", "apt", "rpm", "dnf")
 _HEADER = r"(?m)^(Name|Version): *(.+?) *$"
 _PIN = r"(?m)^Requires-Dist: ([A-Za-z0-9._-]+)(?:\[[^\]\n]*\])? *\(?==([^,;()\s]+)"
@@ -117,7 +117,7 @@ def is_of_the_system(files: FileSystem, distribution: Distribution) -> bool:
     try:
         installer = files.read(posixpath.join(distribution.path, "INSTALLER"), 200).decode("utf-8", "replace")
     except HostError:
-        return distribution.site.rstrip("/").endswith(SYSTEM_SITE)
+        return distribution.site.rstrip("/").endswith(DEBIAN_SITE)
     return installer.strip().lower() in SYSTEM_INSTALLERS
 
 

@@ -65,7 +65,7 @@ def _code_of(look: Look, elf: Elf, path: str) -> fatbin.Code:
         try:
             with look.host.files.reads(path) as read:
                 return fatbin.code_of(elf, read)
-        except HostError:  # it cannot be opened once more; the mapping is slower, and there
+        except HostError:  # it cannot be opened once more; reading in blocks is slower, and there
             return fatbin.code_of(elf)
     except ElfError:
         return fatbin.Code()

@@ -80,12 +80,14 @@ def _mixture(look: Look, pair: tuple[str, str], items: Twice) -> str:
     Told by size, where the two recorded different ones.
     """
     won = [0, 0]
-    for both in [both for both in items if None not in (both[0].size, both[1].size)][:SIZES]:
-        if both[0].size != both[1].size:
-            with contextlib.suppress(HostError):
-                size = look.host.files.size(both[0].path)
-                for index, one in enumerate(both):
-                    won[index] += size == one.size
+    telling = [
+        both for both in items if None not in (both[0].size, both[1].size) and both[0].size != both[1].size
+    ]
+    for both in telling[:SIZES]:
+        with contextlib.suppress(HostError):
+            size = look.host.files.size(both[0].path)
+            for index, one in enumerate(both):
+                won[index] += size == one.size
     return f"{won[0]} files of {pair[0]}, {won[1]} of {pair[1]}" if all(won) else ""
 
 
