@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,9 @@ def test_a_capture_holds_the_environment_asked_for_and_no_secret(tmp_path: Path)
 
 def test_a_capture_holds_the_environment_of_a_process(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"], env={"NCCL_PROTO": "LL128", "PATH": os.defpath}) as process:
+        end = time.monotonic() + 10
+        while not Path(f"/proc/{process.pid}/environ").read_bytes() and time.monotonic() < end:
+            time.sleep(0.01)  # for a moment after it was started the kernel shows none
         capture("/", str(tmp_path / "node"), only=("environment",), pid=process.pid)
         process.kill()
     assert (tmp_path / "node/environ").read_text().startswith("NCCL_PROTO=LL128\n")

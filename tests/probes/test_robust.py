@@ -353,7 +353,8 @@ def test_a_dead_mount_in_the_container_of_a_process(tmp_path: Path) -> None:
             process.kill()
     assert "stopped after" not in notes(found)
     assert f"packages: {tmp_path}/dead: mount {tmp_path}/dead (fuse) does not answer" in notes(found)
-    assert found["facts"]["mounts_silent"] == [f"{tmp_path}/dead"]
+    own = [path for path in found["facts"]["mounts_silent"] if path.startswith(f"{tmp_path}/")]
+    assert own == [f"{tmp_path}/dead"], "other tests may have dead mounts at the same time"
 
 
 NO_NAME = ("/x\0y", "/x\udfffy")  # the second is neither a letter nor an escaped byte
